@@ -39,7 +39,7 @@ fn is_balanced(block: &Block, takes: &[bool]) -> bool {
             Stmt::Call(_, callee, _) => takes[callee.0],
             stmt => stmt.takes_memory() || matches!(stmt, Stmt::Memory(Memory::Slide(..))),
         };
-        if takes_itself || !stmt.blocks().into_iter().all(|block| is_balanced(block, takes)) {
+        if takes_itself || !stmt.blocks().all(|block| is_balanced(block, takes)) {
             return false;
         }
     }

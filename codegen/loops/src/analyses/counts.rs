@@ -129,7 +129,7 @@ impl Block {
                 looped.lanes = 1;
                 looped.jam = 1;
             }
-            stmt.blocks_mut().into_iter().for_each(Block::run_in_order);
+            stmt.blocks_mut().for_each(Block::run_in_order);
         }
     }
 

@@ -55,11 +55,11 @@ impl StmtEffects {
         used.retain(|x| !set.contains(x));
         releases.retain(|m| !set.contains(m));
         let is_own = |x: Local| aliases.is_made_among(x, set);
-        let balanced = stmt.blocks().into_iter().all(|block| block.gives_back(callees.takes));
-        if balanced && !stmt.blocks().is_empty() {
+        let balanced = stmt.blocks().all(|block| block.gives_back(callees.takes));
+        if balanced && stmt.has_blocks() {
             accesses.retain(|access| !is_own(access.buffer));
         }
-        effects.arena = if stmt.blocks().is_empty() { takes_or_looks(stmt, callees.takes) } else { !balanced };
+        effects.arena = if !stmt.has_blocks() { takes_or_looks(stmt, callees.takes) } else { !balanced };
         effects
     }
 

@@ -68,7 +68,7 @@ impl Block {
     /// Puts statements after those that set locals, also in blocks inside.
     pub fn put_after(&mut self, new: &mut FxHashMap<Local, Vec<Stmt>>) {
         for mut stmt in std::mem::take(&mut self.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|block| block.put_after(new));
+            stmt.blocks_mut().for_each(|block| block.put_after(new));
             let targets = stmt.targets();
             self.stmts.push(stmt);
             self.stmts.extend(targets.iter().filter_map(|x| new.remove(x)).flatten());

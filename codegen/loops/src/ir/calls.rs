@@ -95,7 +95,7 @@ impl Block {
             if let Stmt::Call(_, callee, _) = stmt {
                 *callee = new(*callee);
             }
-            stmt.blocks_mut().into_iter().for_each(|block| block.renumber(new));
+            stmt.blocks_mut().for_each(|block| block.renumber(new));
         }
     }
 
@@ -106,7 +106,7 @@ impl Block {
                 visit(*callee, often);
             }
             let often = often || matches!(stmt, Stmt::For(_) | Stmt::Bench { .. });
-            stmt.blocks().into_iter().for_each(|block| block.calls_at_pace(often, visit));
+            stmt.blocks().for_each(|block| block.calls_at_pace(often, visit));
         }
     }
 

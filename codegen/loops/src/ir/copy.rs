@@ -48,7 +48,7 @@ impl Copier<'_> {
         for stmt in &mut block.stmts {
             stmt.operands_mut().into_iter().for_each(|a| self.rename_operand(a));
             stmt.bound_mut().into_iter().for_each(|x| self.rename_target(x));
-            stmt.blocks_mut().into_iter().for_each(|block| self.copy_block(block));
+            stmt.blocks_mut().for_each(|block| self.copy_block(block));
             stmt.targets_mut().into_iter().for_each(|x| self.rename_target(x));
         }
         block.results.iter_mut().for_each(|a| self.rename_operand(a));

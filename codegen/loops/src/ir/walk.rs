@@ -64,34 +64,41 @@ impl Stmt {
         }
     }
 
+    /// Returns whether it has blocks.
+    pub fn has_blocks(&self) -> bool {
+        self.blocks().next().is_some()
+    }
+
     /// Returns the blocks in it.
-    pub fn blocks(&self) -> Vec<&Block> {
-        match self {
-            Stmt::If(_, _, then, other) => vec![then, other],
-            Stmt::For(looped) => vec![&looped.body],
-            Stmt::Bench { body, .. } => vec![body],
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let (first, second) = match self {
+            Stmt::If(_, _, then, other) => (Some(then), Some(other)),
+            Stmt::For(looped) => (Some(&looped.body), None),
+            Stmt::Bench { body, .. } => (Some(body), None),
             Stmt::Let(..)
             | Stmt::Call(..)
             | Stmt::Check { .. }
             | Stmt::External { .. }
             | Stmt::Write(_)
-            | Stmt::Memory(_) => vec![],
-        }
+            | Stmt::Memory(_) => (None, None),
+        };
+        first.into_iter().chain(second)
     }
 
     /// As [`Stmt::blocks`], to be changed.
-    pub fn blocks_mut(&mut self) -> Vec<&mut Block> {
-        match self {
-            Stmt::If(_, _, then, other) => vec![then, other],
-            Stmt::For(looped) => vec![&mut looped.body],
-            Stmt::Bench { body, .. } => vec![body],
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        let (first, second) = match self {
+            Stmt::If(_, _, then, other) => (Some(then), Some(other)),
+            Stmt::For(looped) => (Some(&mut looped.body), None),
+            Stmt::Bench { body, .. } => (Some(body), None),
             Stmt::Let(..)
             | Stmt::Call(..)
             | Stmt::Check { .. }
             | Stmt::External { .. }
             | Stmt::Write(_)
-            | Stmt::Memory(_) => vec![],
-        }
+            | Stmt::Memory(_) => (None, None),
+        };
+        first.into_iter().chain(second)
     }
 }
 
@@ -194,7 +201,7 @@ impl Block {
     pub fn visit(&self, f: &mut impl FnMut(&Stmt)) {
         for stmt in &self.stmts {
             f(stmt);
-            stmt.blocks().into_iter().for_each(|block| block.visit(f));
+            stmt.blocks().for_each(|block| block.visit(f));
         }
     }
 
@@ -211,7 +218,7 @@ impl Block {
     pub fn visit_operands(&self, f: &mut impl FnMut(&Operand)) {
         for stmt in &self.stmts {
             stmt.operands().into_iter().for_each(&mut *f);
-            stmt.blocks().into_iter().for_each(|block| block.visit_operands(f));
+            stmt.blocks().for_each(|block| block.visit_operands(f));
         }
         self.results.iter().for_each(f);
     }
@@ -227,7 +234,7 @@ impl Block {
     pub fn change_operands(&mut self, f: &mut impl FnMut(&mut Operand)) {
         for stmt in &mut self.stmts {
             stmt.operands_mut().into_iter().for_each(&mut *f);
-            stmt.blocks_mut().into_iter().for_each(|block| block.change_operands(f));
+            stmt.blocks_mut().for_each(|block| block.change_operands(f));
         }
         self.results.iter_mut().for_each(f);
     }

@@ -41,7 +41,7 @@ fn held(function: &Function) -> FxHashSet<Local> {
             Stmt::Memory(Memory::Store(_, i, a) | Memory::Add(_, i, a)) => vec![i, a],
             stmt => stmt.operands(),
         };
-        let given = stmt.blocks().into_iter().flat_map(|block| &block.results);
+        let given = stmt.blocks().flat_map(|block| &block.results);
         held.extend(others.into_iter().chain(given).filter_map(Operand::local));
     });
     held
@@ -55,6 +55,6 @@ fn place(block: &mut Block, fits: &mut impl FnMut(Local, i64) -> bool) {
         {
             *stmt = Stmt::Memory(Memory::Stack(*buffer, Operand::Integer(*count)));
         }
-        stmt.blocks_mut().into_iter().for_each(|inner| place(inner, fits));
+        stmt.blocks_mut().for_each(|inner| place(inner, fits));
     }
 }

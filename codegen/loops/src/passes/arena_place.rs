@@ -81,8 +81,8 @@ impl Placer<'_> {
         let mut i = 0;
         while i < block.stmts.len() {
             block.stmts[i].operands_mut().into_iter().for_each(|a| self.replace(a));
-            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.place_in_block(inner));
-            block.stmts[i].blocks_mut().into_iter().flat_map(|b| &mut b.results).for_each(|a| self.replace(a));
+            block.stmts[i].blocks_mut().for_each(|inner| self.place_in_block(inner));
+            block.stmts[i].blocks_mut().flat_map(|b| &mut b.results).for_each(|a| self.replace(a));
             match self.scope(&block.stmts[..=i]) {
                 Some(scope) => {
                     self.replaced.insert(scope.result, Operand::Local(scope.buffer));
@@ -167,7 +167,7 @@ impl Placer<'_> {
 
 fn may_leave(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Check { .. } | Stmt::Call(..) | Stmt::External { .. })
-        || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(may_leave)
+        || stmt.blocks().flat_map(|block| &block.stmts).any(may_leave)
 }
 
 /// Matches a conditional that copies several buffers down to a mark. The buffers lie above the mark in order. Returns

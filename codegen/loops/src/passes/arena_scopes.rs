@@ -54,7 +54,7 @@ fn find_ended(block: &Block, is_inside: bool, ended: &mut FxHashSet<Local>) {
         }
         let is_loop = matches!(stmt, Stmt::For(_) | Stmt::Bench { .. });
         let is_inside = !is_loop && (is_inside || is_older(i, i));
-        stmt.blocks().into_iter().for_each(|inner| find_ended(inner, is_inside, ended));
+        stmt.blocks().for_each(|inner| find_ended(inner, is_inside, ended));
     }
 }
 
@@ -86,7 +86,7 @@ impl Opener<'_> {
     fn end_scopes_in_block(&mut self, block: &mut Block) {
         block.stmts.retain_mut(|stmt| {
             stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
-            stmt.blocks_mut().into_iter().for_each(|inner| self.end_scopes_in_block(inner));
+            stmt.blocks_mut().for_each(|inner| self.end_scopes_in_block(inner));
             match stmt {
                 Stmt::Memory(Memory::Mark(m)) => return !self.ended.contains(m),
                 Stmt::Memory(memory) => match self.known(memory) {

@@ -32,10 +32,10 @@ fn is_needed(stmt: &mut Stmt, ranges: &mut Ranges) -> bool {
     {
         *condition = Operand::Bool(known);
     }
-    for i in 0..stmt.blocks().len() {
+    for i in 0..stmt.blocks().count() {
         let mark = ranges.mark();
         ranges.enter(stmt, i);
-        eliminate_in_block(stmt.blocks_mut().swap_remove(i), ranges);
+        eliminate_in_block(stmt.blocks_mut().nth(i).expect("it has so many blocks"), ranges);
         ranges.back_to(mark);
     }
     ranges.learn_from(stmt);

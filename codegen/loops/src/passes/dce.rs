@@ -51,7 +51,7 @@ fn is_release(stmt: &Stmt, m: Local) -> bool {
 }
 
 fn releases(stmt: &Stmt, m: Local) -> bool {
-    is_release(stmt, m) || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| releases(stmt, m))
+    is_release(stmt, m) || stmt.blocks().flat_map(|block| &block.stmts).any(|stmt| releases(stmt, m))
 }
 
 fn takes_memory(stmt: &Stmt, takes: &[bool]) -> bool {
@@ -60,12 +60,12 @@ fn takes_memory(stmt: &Stmt, takes: &[bool]) -> bool {
         Stmt::Memory(Memory::Slide(..)) => true,
         stmt => stmt.takes_memory(),
     };
-    own || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| takes_memory(stmt, takes))
+    own || stmt.blocks().flat_map(|block| &block.stmts).any(|stmt| takes_memory(stmt, takes))
 }
 
 fn drop_releases(block: &mut Block, m: Local) {
     block.stmts.retain_mut(|stmt| {
-        stmt.blocks_mut().into_iter().for_each(|block| drop_releases(block, m));
+        stmt.blocks_mut().for_each(|block| drop_releases(block, m));
         !is_release(stmt, m)
     });
 }
@@ -187,9 +187,8 @@ impl Needed {
     /// Drops what is not needed.
     fn sweep_block(&self, block: &mut Block) {
         block.stmts.retain_mut(|stmt| {
-            stmt.blocks_mut().into_iter().for_each(|block| self.sweep_block(block));
-            let is_needed =
-                self.is_needed_itself(stmt) || stmt.blocks().into_iter().any(|block| !block.stmts.is_empty());
+            stmt.blocks_mut().for_each(|block| self.sweep_block(block));
+            let is_needed = self.is_needed_itself(stmt) || stmt.blocks().any(|block| !block.stmts.is_empty());
             if is_needed {
                 self.sweep_results(stmt);
             }

@@ -13,7 +13,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 fn drop_in_block(block: &mut Block) {
     block.stmts.retain_mut(|stmt| {
-        stmt.blocks_mut().into_iter().for_each(self::drop_in_block);
+        stmt.blocks_mut().for_each(self::drop_in_block);
         !matches!(stmt, Stmt::Check { failure, .. } if is_left_out(*failure))
     });
 }

@@ -31,7 +31,7 @@ impl Adder<'_> {
     fn fuse_in_block(&self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
-            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.fuse_in_block(inner));
+            block.stmts[i].blocks_mut().for_each(|inner| self.fuse_in_block(inner));
             match self.find_sum(&block.stmts[..=i]) {
                 Some((load, sum, term)) => {
                     if let Stmt::Memory(Memory::Store(b, index, _)) = &block.stmts[i] {
@@ -75,7 +75,7 @@ impl Adder<'_> {
     /// Returns whether a statement, or one in its blocks, may change what a buffer shows.
     fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {
         let inside = |block: &Block| block.stmts.iter().any(|stmt| self.changes(stmt, buffer));
-        self.aliases.changes(stmt, buffer, self.written) || stmt.blocks().into_iter().any(inside)
+        self.aliases.changes(stmt, buffer, self.written) || stmt.blocks().any(inside)
     }
 
     fn used_once(&self, a: &Operand) -> Option<Local> {

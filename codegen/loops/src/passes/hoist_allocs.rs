@@ -48,7 +48,7 @@ impl Joiner<'_> {
     /// Inner conditionals first: what was made in their arms is then made in the arm around them.
     fn hoist_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|inner| self.hoist_in_block(inner));
+            stmt.blocks_mut().for_each(|inner| self.hoist_in_block(inner));
             if let Stmt::If(xs, _, then, other) = &mut stmt {
                 let mut i = 0;
                 while i < xs.len() {
@@ -131,5 +131,5 @@ fn takes_or_leaves(stmt: &Stmt) -> bool {
             | Stmt::External { .. }
             | Stmt::Memory(Memory::Alloc { .. } | Memory::Mark(_) | Memory::Release(_) | Memory::Slide(..))
     );
-    itself || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(takes_or_leaves)
+    itself || stmt.blocks().flat_map(|block| &block.stmts).any(takes_or_leaves)
 }

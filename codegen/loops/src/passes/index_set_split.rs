@@ -83,10 +83,10 @@ impl Splitter<'_> {
             parts.into_iter().for_each(|part| self.split_in_stmt(part, ranges, splits, budget, out));
             return;
         }
-        for i in 0..stmt.blocks().len() {
+        for i in 0..stmt.blocks().count() {
             let mark = ranges.mark();
             ranges.enter(&stmt, i);
-            self.split_in_block(stmt.blocks_mut().swap_remove(i), ranges);
+            self.split_in_block(stmt.blocks_mut().nth(i).expect("it has so many blocks"), ranges);
             ranges.back_to(mark);
         }
         ranges.learn_from(&stmt);
@@ -195,7 +195,7 @@ struct SplitCondition {
 
 fn turn_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges) -> Option<Turn> {
     block.stmts.iter().find_map(|stmt| {
-        for (i, inner) in stmt.blocks().into_iter().enumerate() {
+        for (i, inner) in stmt.blocks().enumerate() {
             let mark = ranges.mark();
             ranges.enter(stmt, i);
             let found = turn_in(inner, wanted, ranges);
@@ -265,7 +265,7 @@ fn gives_zeros(block: &Block) -> bool {
 
 fn drop_condition(block: &mut Block, condition: Local) {
     block.stmts.retain_mut(|stmt| {
-        stmt.blocks_mut().into_iter().for_each(|block| drop_condition(block, condition));
+        stmt.blocks_mut().for_each(|block| drop_condition(block, condition));
         !matches!(stmt, Stmt::Let(x, ..) if *x == condition)
     });
 }

@@ -92,7 +92,7 @@ impl Inliner<'_> {
             stmt.operands_mut().into_iter().for_each(|a| self.inlined.rename(a));
             let loops = usize::from(matches!(stmt, Stmt::For(_)));
             self.loops += loops;
-            stmt.blocks_mut().into_iter().for_each(|block| self.inline_in_block(block));
+            stmt.blocks_mut().for_each(|block| self.inline_in_block(block));
             self.loops -= loops;
             match stmt {
                 Stmt::Call(xs, callee, args) if self.should_inline(callee) => {

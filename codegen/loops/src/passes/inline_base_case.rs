@@ -45,7 +45,7 @@ fn self_calls(block: &Block, id: FunId) -> usize {
     let calls = |stmt: &Stmt| match stmt {
         Stmt::Call(_, callee, _) => usize::from(*callee == id),
         Stmt::For(looped) => 2 * self_calls(&looped.body, id),
-        stmt => stmt.blocks().into_iter().map(|block| self_calls(block, id)).max().unwrap_or(0),
+        stmt => stmt.blocks().map(|block| self_calls(block, id)).max().unwrap_or(0),
     };
     block.stmts.iter().map(calls).sum()
 }
@@ -150,7 +150,7 @@ impl Peeler<'_> {
                         self.inline_in_block(other);
                     }
                 }
-                ref mut stmt => stmt.blocks_mut().into_iter().for_each(|block| self.inline_in_block(block)),
+                ref mut stmt => stmt.blocks_mut().for_each(|block| self.inline_in_block(block)),
             }
             block.stmts.push(stmt);
         }

@@ -85,7 +85,7 @@ impl CallChooser<'_> {
                     }
                 }
                 // What is measured is measured as it would run elsewhere.
-                stmt => stmt.blocks().into_iter().for_each(|block| self.choose_in_block(block)),
+                stmt => stmt.blocks().for_each(|block| self.choose_in_block(block)),
             }
         }
     }
@@ -122,7 +122,7 @@ impl LoopInliner<'_> {
         for mut stmt in std::mem::take(&mut block.stmts) {
             stmt.operands_mut().into_iter().for_each(|a| self.inlined.rename(a));
             let inside = inside || matches!(&stmt, Stmt::For(looped) if self.chosen.contains(&looped.index));
-            stmt.blocks_mut().into_iter().for_each(|block| self.inline_in_block(block, inside));
+            stmt.blocks_mut().for_each(|block| self.inline_in_block(block, inside));
             match stmt {
                 Stmt::Call(xs, callee, args) if inside => {
                     let body = self.inlined_body(callee, args);

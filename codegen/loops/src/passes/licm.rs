@@ -36,7 +36,7 @@ struct Mover<'a> {
 impl Mover<'_> {
     fn hoist_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|block| self.hoist_in_block(block));
+            stmt.blocks_mut().for_each(|block| self.hoist_in_block(block));
             match stmt {
                 Stmt::For(mut looped) => {
                     let moved = self.hoist_from_loop(&mut looped);
@@ -233,5 +233,5 @@ fn looks_at(stmt: &Stmt, buffer: Local) -> bool {
         Stmt::External { .. } => stmt.operands().into_iter().any(is_buffer),
         _ => false,
     };
-    own || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| looks_at(stmt, buffer))
+    own || stmt.blocks().flat_map(|block| &block.stmts).any(|stmt| looks_at(stmt, buffer))
 }

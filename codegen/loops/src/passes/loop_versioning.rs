@@ -54,10 +54,10 @@ impl Versions<'_> {
                 continue;
             }
             let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
-            for i in 0..if is_likely { 1 } else { stmt.blocks().len() } {
+            for i in 0..if is_likely { 1 } else { stmt.blocks().count() } {
                 let mark = ranges.mark();
                 ranges.enter(&stmt, i);
-                self.version_in_block(stmt.blocks_mut().swap_remove(i), ranges);
+                self.version_in_block(stmt.blocks_mut().nth(i).expect("it has so many blocks"), ranges);
                 ranges.back_to(mark);
             }
             ranges.learn_from(&stmt);
@@ -149,7 +149,7 @@ impl Versions<'_> {
 /// Returns the checks that a second version of the loop would be rid of, if it should have one.
 fn worth_two(looped: &Stmt, ranges: &mut Ranges) -> Option<Held> {
     let held = held_before(looped, ranges);
-    let is_small = looped.blocks().into_iter().all(|body| body.len() <= MOST_STATEMENTS);
+    let is_small = looped.blocks().all(|body| body.len() <= MOST_STATEMENTS);
     let asks = held.values().any(|goals| !goals.is_empty());
     let is_best = is_small && asks && held_anywhere(looped, ranges).iter().all(|i| held.contains_key(i));
     is_best.then_some(held)
@@ -182,7 +182,7 @@ fn is_small(form: &Linear) -> bool {
 /// Returns the checks in a loop that hold if goals do that can be stated before it.
 fn held_before(stmt: &Stmt, ranges: &mut Ranges) -> Held {
     let mut new: FxHashSet<Local> = stmt.bound().into_iter().collect();
-    stmt.blocks().into_iter().for_each(|block| {
+    stmt.blocks().for_each(|block| {
         block.visit(&mut |stmt| new.extend(stmt.targets().into_iter().chain(stmt.bound())));
     });
     let mut held = Held::default();
@@ -216,7 +216,7 @@ fn checks(stmt: &Stmt, ranges: &mut Ranges, visit: &mut dyn FnMut(&Operand, &mut
     if let Stmt::Check { condition, .. } = stmt {
         visit(condition, ranges);
     }
-    for (i, block) in stmt.blocks().into_iter().enumerate() {
+    for (i, block) in stmt.blocks().enumerate() {
         let mark = ranges.mark();
         ranges.enter(stmt, i);
         block.stmts.iter().for_each(|stmt| checks(stmt, ranges, visit));
@@ -227,7 +227,7 @@ fn checks(stmt: &Stmt, ranges: &mut Ranges, visit: &mut dyn FnMut(&Operand, &mut
 
 /// Visits the loops in a statement, but for those in them, with the number of checks before each.
 fn loops_in(stmt: &Stmt, ranges: &mut Ranges, next: &mut usize, visit: &mut dyn FnMut(&Stmt, usize, &mut Ranges)) {
-    for (i, block) in stmt.blocks().into_iter().enumerate() {
+    for (i, block) in stmt.blocks().enumerate() {
         let mark = ranges.mark();
         ranges.enter(stmt, i);
         for stmt in &block.stmts {
@@ -252,7 +252,7 @@ fn loops_in(stmt: &Stmt, ranges: &mut Ranges, next: &mut usize, visit: &mut dyn 
 fn checks_in(stmt: &Stmt) -> usize {
     let mut count = 0;
     let mut visit = |stmt: &Stmt| count += usize::from(matches!(stmt, Stmt::Check { .. }));
-    stmt.blocks().into_iter().for_each(|block| block.visit(&mut visit));
+    stmt.blocks().for_each(|block| block.visit(&mut visit));
     count
 }
 
@@ -263,7 +263,7 @@ fn drop_checks(block: &mut Block, held: &Held, next: &mut usize) {
             *next += 1;
             return !held.contains_key(&(*next - 1));
         }
-        stmt.blocks_mut().into_iter().for_each(|block| drop_checks(block, held, next));
+        stmt.blocks_mut().for_each(|block| drop_checks(block, held, next));
         true
     });
 }

@@ -156,15 +156,15 @@ fn calls_nothing(stmt: &Stmt) -> bool {
         Stmt::Memory(memory) => matches!(memory, Memory::Stack(..)),
         Stmt::Call(..) | Stmt::Bench { .. } | Stmt::External { .. } | Stmt::Write(_) => true,
     };
-    !calls && stmt.blocks().into_iter().all(|block| block.stmts.iter().all(calls_nothing))
+    !calls && stmt.blocks().all(|block| block.stmts.iter().all(calls_nothing))
 }
 
 fn looks_at_arena(stmt: &Stmt) -> bool {
-    stmt.uses_arena() || stmt.blocks().into_iter().any(|block| block.stmts.iter().any(looks_at_arena))
+    stmt.uses_arena() || stmt.blocks().any(|block| block.stmts.iter().any(looks_at_arena))
 }
 
 fn holds_loop(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::For(_)) || stmt.blocks().into_iter().any(|block| block.stmts.iter().any(holds_loop))
+    matches!(stmt, Stmt::For(_)) || stmt.blocks().any(|block| block.stmts.iter().any(holds_loop))
 }
 
 /// Returns whether no buffer of a nest that is written to shares memory with another one of it, and whether the top of
@@ -227,7 +227,7 @@ impl Numbers<'_> {
         for stmt in &mut block.stmts {
             stmt.operands_mut().into_iter().for_each(|a| self.operand(a));
             stmt.bound_mut().into_iter().for_each(|x| self.set(x));
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            stmt.blocks_mut().for_each(|block| self.block(block));
             stmt.targets_mut().into_iter().for_each(|x| self.set(x));
         }
         block.results.iter_mut().for_each(|a| self.operand(a));
@@ -308,7 +308,7 @@ fn rename(block: &mut Block, new: &impl Fn(Local) -> Local) {
         stmt.operands_mut().into_iter().for_each(operand);
         stmt.bound_mut().into_iter().for_each(|x| *x = new(*x));
         stmt.targets_mut().into_iter().for_each(|x| *x = new(*x));
-        stmt.blocks_mut().into_iter().for_each(|block| rename(block, new));
+        stmt.blocks_mut().for_each(|block| rename(block, new));
     }
     block.results.iter_mut().for_each(operand);
 }
@@ -319,7 +319,7 @@ fn replace(block: &mut Block, call: &mut impl FnMut(Local) -> Option<Stmt>) {
         let new = if let Stmt::For(looped) = stmt { call(looped.index) } else { None };
         match new {
             Some(new) => *stmt = new,
-            None => stmt.blocks_mut().into_iter().for_each(|block| replace(block, call)),
+            None => stmt.blocks_mut().for_each(|block| replace(block, call)),
         }
     }
 }

@@ -83,7 +83,7 @@ impl RowPacker<'_> {
             } else {
                 let bound = stmt.bound();
                 self.scope.extend(bound.iter().copied());
-                stmt.blocks_mut().into_iter().for_each(|block| self.pack_in_block(block));
+                stmt.blocks_mut().for_each(|block| self.pack_in_block(block));
                 bound.iter().for_each(|x| _ = self.scope.remove(x));
             }
             own.extend(stmt.targets());
@@ -184,7 +184,7 @@ impl RowPacker<'_> {
                 body.stmts.append(&mut before);
             }
             if (first..=last).contains(&i) {
-                stmt.blocks_mut().into_iter().for_each(|block| block.rename(&names));
+                stmt.blocks_mut().for_each(|block| block.rename(&names));
                 stmt.operands_mut().into_iter().filter(|a| a.local() == Some(row)).for_each(|a| *a = near.into());
             }
             body.stmts.push(stmt);
@@ -271,7 +271,7 @@ impl RowUses {
             self.others |= count > usize::from(kind.is_some());
             self.kinds.extend(kind);
             let inner = depth + usize::from(matches!(stmt, Stmt::For(_)));
-            stmt.blocks().into_iter().for_each(|block| self.count_in_block(block, inner));
+            stmt.blocks().for_each(|block| self.count_in_block(block, inner));
         }
         self.others |= block.results.iter().any(|a| a.local() == Some(self.row));
     }
@@ -280,5 +280,5 @@ impl RowUses {
 fn mentions(stmt: &Stmt, x: Local) -> bool {
     let is_x = |a: &Operand| a.local() == Some(x);
     let inside = |block: &Block| block.results.iter().any(is_x) || block.stmts.iter().any(|stmt| mentions(stmt, x));
-    stmt.operands().into_iter().any(is_x) || stmt.blocks().into_iter().any(inside)
+    stmt.operands().into_iter().any(is_x) || stmt.blocks().any(inside)
 }

@@ -102,7 +102,7 @@ fn outermost_loops(block: &Block) -> Vec<&For> {
     for stmt in &block.stmts {
         match stmt {
             Stmt::For(looped) => found.push(&**looped),
-            stmt => found.extend(stmt.blocks().into_iter().flat_map(outermost_loops)),
+            stmt => found.extend(stmt.blocks().flat_map(outermost_loops)),
         }
     }
     found
@@ -146,7 +146,7 @@ fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
 /// Drops the loads of sizes that are known, and notes what they are.
 fn drop_loads(block: &mut Block, sizes: &FxHashMap<Local, Operand>, known: &mut FxHashMap<Local, Operand>) {
     block.stmts.retain_mut(|stmt| {
-        stmt.blocks_mut().into_iter().for_each(|block| drop_loads(block, sizes, known));
+        stmt.blocks_mut().for_each(|block| drop_loads(block, sizes, known));
         let Stmt::Memory(Memory::Load(x, b, _)) = stmt else { return true };
         let size = b.local().and_then(|b| sizes.get(&b));
         known.extend(size.map(|size| (*x, size.clone())));

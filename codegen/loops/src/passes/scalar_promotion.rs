@@ -37,7 +37,7 @@ struct Carrier<'a> {
 impl Carrier<'_> {
     fn promote_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|block| self.promote_in_block(block));
+            stmt.blocks_mut().for_each(|block| self.promote_in_block(block));
             match stmt {
                 Stmt::For(looped) if !looped.on_threads => self.promote_in_loop(*looped, &mut block.stmts),
                 stmt => block.stmts.push(stmt),

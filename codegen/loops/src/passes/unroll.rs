@@ -56,7 +56,7 @@ impl Unroller<'_> {
         match stmt {
             Stmt::For(looped) if self.is_short(&looped) => self.unroll_loop(*looped, out),
             _ => {
-                stmt.blocks_mut().into_iter().for_each(|inner| self.unroll_in_block(inner));
+                stmt.blocks_mut().for_each(|inner| self.unroll_in_block(inner));
                 out.push(stmt);
             }
         }

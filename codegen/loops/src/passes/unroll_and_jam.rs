@@ -96,7 +96,7 @@ fn mark(block: &mut Block, chosen: &FxHashMap<Local, JamChoice>, vectors: Vector
                 widen(&mut looped.body, looped.jam, vectors.floats);
             }
         }
-        stmt.blocks_mut().into_iter().for_each(|block| mark(block, chosen, vectors));
+        stmt.blocks_mut().for_each(|block| mark(block, chosen, vectors));
     }
 }
 
@@ -118,7 +118,7 @@ fn widen(block: &mut Block, copies: u32, floats: u32) {
                 let sums = 2 * copies as usize * most_carried(&looped.body);
                 looped.lanes *= if (1..=most).contains(&sums) { 2 } else { 1 };
             }
-            stmt => stmt.blocks_mut().into_iter().for_each(|block| widen(block, copies, floats)),
+            stmt => stmt.blocks_mut().for_each(|block| widen(block, copies, floats)),
         }
     }
 }
@@ -146,7 +146,7 @@ fn vectors_of_sums(block: &Block, lanes: u32, floats: u32) -> usize {
             let own = looped.carried.len() * lanes.div_ceil(floats) as usize;
             own.max(vectors_of_sums(&looped.body, lanes, floats))
         }
-        stmt => stmt.blocks().into_iter().map(|block| vectors_of_sums(block, lanes, floats)).max().unwrap_or(0),
+        stmt => stmt.blocks().map(|block| vectors_of_sums(block, lanes, floats)).max().unwrap_or(0),
     };
     block.stmts.iter().map(of).max().unwrap_or(0)
 }
@@ -175,7 +175,7 @@ impl JamChooser<'_> {
                 Stmt::If(_, condition, then, _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
                     self.choose_in_block(then, around, chosen);
                 }
-                stmt => stmt.blocks().into_iter().for_each(|block| self.choose_in_block(block, around, chosen)),
+                stmt => stmt.blocks().for_each(|block| self.choose_in_block(block, around, chosen)),
             }
         }
     }
@@ -281,7 +281,7 @@ impl JamChooser<'_> {
     /// Returns what the loops in a loop cost.
     fn cost(&self, looped: &For, jams: &[Jam]) -> JamCost {
         let nest = JamNest { chooser: self, jams };
-        let inner = looped.body.stmts.iter().filter(|stmt| !stmt.blocks().is_empty());
+        let inner = looped.body.stmts.iter().filter(|stmt| stmt.has_blocks());
         inner.map(|stmt| nest.stmt_cost(stmt, None)).fold(JamCost::default(), JamCost::and)
     }
 }
@@ -289,7 +289,7 @@ impl JamChooser<'_> {
 fn loops_in(block: &Block) -> Vec<&For> {
     let inside = block.stmts.iter().flat_map(|stmt| {
         let own = if let Stmt::For(looped) = stmt { Some(&**looped) } else { None };
-        own.into_iter().chain(stmt.blocks().into_iter().flat_map(loops_in))
+        own.into_iter().chain(stmt.blocks().flat_map(loops_in))
     });
     inside.collect()
 }
@@ -358,7 +358,7 @@ impl JamNest<'_> {
 
     fn loop_cost(&self, looped: &For, spread: Option<&Divergence>) -> JamCost {
         let body = self.block_cost(&looped.body, spread);
-        let is_innermost = looped.body.stmts.iter().all(|stmt| stmt.blocks().is_empty());
+        let is_innermost = looped.body.stmts.iter().all(|stmt| !stmt.has_blocks());
         // LLVM makes several sums of one where it makes vectors.
         let waits = is_innermost && !looped.carried.is_empty() && spread.is_some();
         let copies = self.jams.iter().map(|jam| jam.copies).product();

@@ -190,7 +190,7 @@ impl<'a> AliasFinder<'a> {
             if let Stmt::Bench { given, .. } = stmt {
                 given.iter().for_each(|(x, a)| self.add_same(*x, a));
             }
-            stmt.blocks().into_iter().for_each(|block| self.visit_block(block));
+            stmt.blocks().for_each(|block| self.visit_block(block));
             stmt.targets().into_iter().for_each(|x| self.aliases.enter(x));
             self.visit_stmt(stmt);
         }

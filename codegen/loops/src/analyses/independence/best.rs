@@ -238,7 +238,7 @@ fn mentions(stmt: &Stmt, locals: &BTreeSet<Local>) -> bool {
     let is_one = |a: &Operand| a.local().is_some_and(|x| locals.contains(&x));
     let inside =
         |block: &Block| block.results.iter().any(is_one) || block.stmts.iter().any(|stmt| mentions(stmt, locals));
-    stmt.operands().into_iter().any(is_one) || stmt.blocks().into_iter().any(inside)
+    stmt.operands().into_iter().any(is_one) || stmt.blocks().any(inside)
 }
 
 /// Returns whether a block does nothing that matters if it is done once more: but for errors, if these may be.

@@ -75,7 +75,7 @@ fn grow(block: &Block, sums: &mut BTreeSet<Local>) -> bool {
         stmt => {
             let inside =
                 |block: &Block| grow(block, &mut sums.clone()) && !block.results.iter().any(|a| is_in(sums, a));
-            !stmt.operands().into_iter().any(|a| is_in(sums, a)) && stmt.blocks().into_iter().all(inside)
+            !stmt.operands().into_iter().any(|a| is_in(sums, a)) && stmt.blocks().all(inside)
         }
     })
 }

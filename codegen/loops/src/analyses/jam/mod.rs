@@ -92,7 +92,7 @@ pub fn is_common(stmt: &Stmt, own: &FxHashSet<Local>) -> bool {
     let inside = |block: &Block| {
         block.stmts.iter().all(|stmt| is_common(stmt, own)) && !block.results.iter().any(|a| is_own(own, a))
     };
-    !writes && !stmt.operands().into_iter().any(|a| is_own(own, a)) && stmt.blocks().into_iter().all(inside)
+    !writes && !stmt.operands().into_iter().any(|a| is_own(own, a)) && stmt.blocks().all(inside)
 }
 
 /// Returns the function with all loops written out whose iterations run side by side. Inner loops with lanes of several
@@ -132,7 +132,7 @@ impl Expander<'_> {
             {
                 self.narrow_rest(&mut looped.body);
             }
-            stmt.blocks_mut().into_iter().for_each(|inner| self.expand_block(inner));
+            stmt.blocks_mut().for_each(|inner| self.expand_block(inner));
             match stmt {
                 Stmt::For(looped) if looped.jam > 1 => self.expand_loop(*looped, &mut block.stmts),
                 stmt => block.stmts.push(stmt),
@@ -167,7 +167,7 @@ impl Expander<'_> {
                     out.extend([first, Stmt::For(Box::new(rest))]);
                 }
                 _ => {
-                    stmt.blocks_mut().into_iter().for_each(|inner| self.narrow_rest(inner));
+                    stmt.blocks_mut().for_each(|inner| self.narrow_rest(inner));
                     block.stmts.push(stmt);
                 }
             }

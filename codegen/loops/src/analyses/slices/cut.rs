@@ -59,7 +59,7 @@ impl<'a> Cut<'a> {
     /// Makes calls of functions calls of their slices.
     fn redirect_calls(&mut self, functions: &[Function], block: &mut Block) {
         for stmt in &mut block.stmts {
-            stmt.blocks_mut().into_iter().for_each(|inner| self.redirect_calls(functions, inner));
+            stmt.blocks_mut().for_each(|inner| self.redirect_calls(functions, inner));
             if let Stmt::Call(xs, callee, args) = stmt {
                 let i = callee.0;
                 *callee = FunId(self.cut_function(functions, i));

@@ -170,7 +170,7 @@ fn choose(block: &mut Block, known: &mut FxHashMap<Local, Operand>) {
                 block.stmts.extend(arm.stmts);
             }
             mut stmt => {
-                stmt.blocks_mut().into_iter().for_each(|inner| choose(inner, known));
+                stmt.blocks_mut().for_each(|inner| choose(inner, known));
                 block.stmts.push(stmt);
             }
         }

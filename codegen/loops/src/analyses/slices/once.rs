@@ -54,7 +54,7 @@ impl Once<'_> {
                     looped.to = self.emit_end(looped, &mut block.stmts);
                 }
             } else {
-                stmt.blocks_mut().into_iter().for_each(|inner| self.shorten_in_block(inner));
+                stmt.blocks_mut().for_each(|inner| self.shorten_in_block(inner));
             }
             block.stmts.push(stmt);
         }

@@ -75,16 +75,15 @@ impl InPlace<'_> {
                 }
                 stmt => stmt.operands(),
             };
-            let given = stmt.blocks().into_iter().flat_map(|block| &block.results);
+            let given = stmt.blocks().flat_map(|block| &block.results);
             let none = |a: &Operand| !self.meets(self.old, a) && !self.meets(self.new, a);
-            used.into_iter().chain(given).all(none)
-                && stmt.blocks().into_iter().all(|inner| self.is_plain(inner, index))
+            used.into_iter().chain(given).all(none) && stmt.blocks().all(|inner| self.is_plain(inner, index))
         })
     }
 
     fn touches(&self, buffer: Local, stmt: &Stmt) -> bool {
         stmt.operands().into_iter().any(|a| self.meets(buffer, a))
-            || stmt.blocks().into_iter().any(|block| {
+            || stmt.blocks().any(|block| {
                 block.results.iter().any(|a| self.meets(buffer, a))
                     || block.stmts.iter().any(|stmt| self.touches(buffer, stmt))
             })

@@ -114,7 +114,7 @@ impl<'a> Reuse<'a> {
             }
             _ => None,
         };
-        for (k, block) in stmt.blocks().into_iter().enumerate() {
+        for (k, block) in stmt.blocks().enumerate() {
             let mark = self.ranges.mark();
             self.ranges.enter(stmt, k);
             self.reuse_in_block(block, spread.or(own.as_ref()));
@@ -217,7 +217,7 @@ fn forget_released(stmt: &Stmt, marks: &FxHashMap<Local, usize>, places: &mut Ve
         }
     };
     see(stmt);
-    stmt.blocks().into_iter().for_each(|block| block.visit(&mut see));
+    stmt.blocks().for_each(|block| block.visit(&mut see));
     for m in released.into_iter().filter(|m| !own.contains(m)) {
         let since = marks.get(&m).copied();
         places.retain(|place| since.is_some_and(|since| place.at < since));

@@ -80,11 +80,11 @@ impl Nester<'_> {
         if self.forms.is_simpler(&stmt, &mut Behind { locals: self.builder.locals, ranges, out }) {
             return;
         }
-        for i in 0..stmt.blocks().len() {
+        for i in 0..stmt.blocks().count() {
             let mark = ranges.mark();
             ranges.know(self.builder.locals);
             ranges.enter(&stmt, i);
-            self.nest_in_block(stmt.blocks_mut().swap_remove(i), ranges);
+            self.nest_in_block(stmt.blocks_mut().nth(i).expect("it has so many blocks"), ranges);
             ranges.back_to(mark);
         }
         match stmt {

@@ -46,7 +46,7 @@ fn leaves_by_own_checks(looped: &For) -> bool {
     };
     looped.body.stmts.iter().filter(|stmt| !matches!(stmt, Stmt::Check { .. })).all(|stmt| {
         let mut inner = false;
-        stmt.blocks().into_iter().for_each(|block| block.visit(&mut |stmt| inner |= leaves(stmt)));
+        stmt.blocks().for_each(|block| block.visit(&mut |stmt| inner |= leaves(stmt)));
         !leaves(stmt) && !inner
     })
 }

@@ -102,7 +102,7 @@ impl ElementFinder<'_> {
                     block.stmts.extend(rest);
                 }
             }
-            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.inline_in_block(inner));
+            block.stmts[i].blocks_mut().for_each(|inner| self.inline_in_block(inner));
             i += 1;
         }
     }
@@ -110,7 +110,7 @@ impl ElementFinder<'_> {
     fn resolve_all(&self, stmt: &mut Stmt) {
         if !self.replaced.is_empty() {
             stmt.operands_mut().into_iter().for_each(|a| self.resolve(a));
-            stmt.blocks_mut().into_iter().for_each(|block| block.change_operands(&mut |a| self.resolve(a)));
+            stmt.blocks_mut().for_each(|block| block.change_operands(&mut |a| self.resolve(a)));
         }
     }
 
@@ -312,7 +312,7 @@ impl Recipe {
 /// Returns how many loads of a buffer are in a statement.
 fn loads(stmt: &Stmt, b: Local) -> usize {
     let own = matches!(stmt, Stmt::Memory(Memory::Load(_, c, _)) if c.local() == Some(b));
-    let inner = stmt.blocks().into_iter().flat_map(|block| &block.stmts).map(|stmt| loads(stmt, b));
+    let inner = stmt.blocks().flat_map(|block| &block.stmts).map(|stmt| loads(stmt, b));
     usize::from(own) + inner.sum::<usize>()
 }
 

@@ -20,7 +20,7 @@ impl Fuser<'_> {
     /// Hands on in the loops of a block, and of those inside, that were merged to run that way.
     pub(super) fn hand_on(&mut self, way: Way, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|inner| self.hand_on(way, inner));
+            stmt.blocks_mut().for_each(|inner| self.hand_on(way, inner));
             match stmt {
                 Stmt::For(looped) if self.merged.contains(&looped.index) => {
                     let mut looped = self.hand_on_in_loop(way, &block.stmts, *looped);

@@ -112,7 +112,7 @@ impl<'a> Fuser<'a> {
         block.stmts = done.into_iter().map(|done| done.stmt).collect();
         for stmt in &mut block.stmts {
             let condition = if let Stmt::If(_, condition, _, _) = &*stmt { Some(condition.clone()) } else { None };
-            for (i, inner) in stmt.blocks_mut().into_iter().enumerate() {
+            for (i, inner) in stmt.blocks_mut().enumerate() {
                 let now = self.equal.now();
                 condition.iter().filter(|_| i == 0).for_each(|condition| self.equal.learn(condition));
                 self.fuse_in_block(inner);
@@ -124,7 +124,7 @@ impl<'a> Fuser<'a> {
 
     fn with_effects(&self, stmt: Stmt) -> Done {
         let effects = StmtEffects::of(&stmt, self.aliases, self.callees);
-        let len = 1 + stmt.blocks().into_iter().map(Block::len).sum::<usize>();
+        let len = 1 + stmt.blocks().map(Block::len).sum::<usize>();
         Done { stmt, effects, len }
     }
 

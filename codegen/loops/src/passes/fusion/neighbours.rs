@@ -163,7 +163,7 @@ impl Fuser<'_> {
 
     fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {
         self.aliases.changes(stmt, buffer, self.callees.written)
-            || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| self.changes(stmt, buffer))
+            || stmt.blocks().flat_map(|block| &block.stmts).any(|stmt| self.changes(stmt, buffer))
     }
 }
 

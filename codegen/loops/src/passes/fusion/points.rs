@@ -129,7 +129,7 @@ fn uses_in(stmt: &Stmt, x: Local) -> usize {
     let mut count = 0;
     let mut see = |a: &Operand| count += usize::from(a.local() == Some(x));
     stmt.operands().into_iter().for_each(&mut see);
-    stmt.blocks().into_iter().for_each(|block| block.visit_operands(&mut see));
+    stmt.blocks().for_each(|block| block.visit_operands(&mut see));
     count
 }
 

@@ -63,7 +63,7 @@ impl BufferFacts {
                 }
                 _ => {}
             }
-            stmt.blocks().into_iter().for_each(|block| self.collect_in_block(block, locals));
+            stmt.blocks().for_each(|block| self.collect_in_block(block, locals));
         }
     }
 
@@ -142,7 +142,7 @@ impl Replacer {
     fn replace_in_block(&mut self, block: &mut Block) {
         block.stmts.retain_mut(|stmt| {
             let stays = self.stays(stmt);
-            stmt.blocks_mut().into_iter().for_each(|block| self.replace_in_block(block));
+            stmt.blocks_mut().for_each(|block| self.replace_in_block(block));
             stays
         });
     }

@@ -181,7 +181,7 @@ impl<'a> Sharer<'a> {
     /// Numbers a measured block anew, since its work must be done in full.
     fn number_bench(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
         let known = std::mem::take(&mut self.known);
-        stmt.blocks_mut().into_iter().for_each(|block| self.number_block(block));
+        stmt.blocks_mut().for_each(|block| self.number_block(block));
         self.known = known;
         self.times.pass_stmt(&stmt);
         out.push(stmt);

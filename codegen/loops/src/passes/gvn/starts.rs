@@ -52,7 +52,7 @@ impl Starts {
             return;
         }
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|block| self.put(block, locals));
+            stmt.blocks_mut().for_each(|block| self.put(block, locals));
             if let Stmt::For(looped) = &mut stmt
                 && looped.results.iter().any(|x| self.chosen.contains(x))
             {

@@ -101,7 +101,7 @@ impl<'a> Times<'a> {
             targets.extend(stmt.hands_over(self.written).into_iter().map(WriteTarget::Reach));
         };
         see(stmt);
-        stmt.blocks().into_iter().for_each(|block| block.visit(&mut see));
+        stmt.blocks().for_each(|block| block.visit(&mut see));
         if targets.is_empty() {
             return;
         }

@@ -45,7 +45,7 @@ impl UniformFinder {
             self.blocks.push(self.block_count + 1);
             self.set(&stmt.bound());
             self.blocks.truncate(around);
-            stmt.blocks().into_iter().for_each(|block| self.collect_in_block(block));
+            stmt.blocks().for_each(|block| self.collect_in_block(block));
             self.set(&stmt.targets());
             if let Stmt::Memory(Memory::Alloc { buffer, .. }) = stmt {
                 self.around.insert(*buffer, self.blocks.clone());

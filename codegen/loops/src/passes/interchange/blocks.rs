@@ -296,7 +296,7 @@ fn sums(looped: &For) -> Block {
 }
 
 fn adds(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::Memory(Memory::Add(..))) || stmt.blocks().into_iter().any(|block| block.stmts.iter().any(adds))
+    matches!(stmt, Stmt::Memory(Memory::Add(..))) || stmt.blocks().any(|block| block.stmts.iter().any(adds))
 }
 
 /// Returns whether a statement only computes and loads.
@@ -306,7 +306,7 @@ fn is_pure(stmt: &Stmt) -> bool {
         Stmt::For(looped) => looped.lanes == 1 && looped.jam == 1 && !looped.on_threads,
         _ => false,
     };
-    is_simple && stmt.blocks().into_iter().all(|block| block.stmts.iter().all(is_pure))
+    is_simple && stmt.blocks().all(|block| block.stmts.iter().all(is_pure))
 }
 
 /// Returns whether it would be a pity to do it again.
@@ -357,7 +357,7 @@ fn keep_used(block: &mut Block) {
             continue;
         }
         used.extend(stmt.operands().into_iter().filter_map(Operand::local));
-        used.extend(stmt.blocks().into_iter().flat_map(Block::uses));
+        used.extend(stmt.blocks().flat_map(Block::uses));
         kept.push(stmt);
     }
     kept.reverse();

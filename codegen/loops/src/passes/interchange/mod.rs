@@ -67,7 +67,7 @@ impl Interchange<'_> {
                 Some(nests) => block.stmts.extend(nests),
                 None => {
                     // The other side hardly ever runs.
-                    let blocks = stmt.blocks_mut().into_iter().take(if is_likely { 1 } else { 2 });
+                    let blocks = stmt.blocks_mut().take(if is_likely { 1 } else { 2 });
                     blocks.for_each(|block| self.interchange_in_block(block));
                     block.stmts.push(stmt);
                 }

@@ -45,7 +45,7 @@ impl ChunkBuilder<'_> {
                     self.divide(*looped, &plan, &mut block.stmts);
                 }
                 _ => {
-                    stmt.blocks_mut().into_iter().for_each(|block| self.divide_in_block(block));
+                    stmt.blocks_mut().for_each(|block| self.divide_in_block(block));
                     block.stmts.push(stmt);
                 }
             }

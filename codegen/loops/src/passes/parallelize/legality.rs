@@ -14,7 +14,7 @@ const SHORT: usize = 16;
 /// Returns whether a loop may take less time than to begin its chunks: then it has another version, which is not
 /// divided. It finds out no size before it begins.
 pub(super) fn is_short(looped: &For) -> bool {
-    let is_simple = |stmt: &Stmt| stmt.blocks().is_empty() && !matches!(stmt, Stmt::Call(..));
+    let is_simple = |stmt: &Stmt| !stmt.has_blocks() && !matches!(stmt, Stmt::Call(..));
     looped.lanes == 1 && looped.body.len() <= SHORT && looped.body.stmts.iter().all(is_simple)
 }
 

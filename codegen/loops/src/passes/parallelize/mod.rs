@@ -144,7 +144,7 @@ impl<'a> Planner<'a> {
                 (Stmt::If(_, condition, then, _), _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
                     self.plan_block(then);
                 }
-                (stmt, _) => stmt.blocks().into_iter().for_each(|block| self.plan_block(block)),
+                (stmt, _) => stmt.blocks().for_each(|block| self.plan_block(block)),
             }
             self.before.pop();
         }

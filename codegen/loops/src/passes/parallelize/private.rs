@@ -35,7 +35,7 @@ impl Planner<'_> {
             looped.body.visit(&mut look);
             for stmt in visible {
                 look(stmt);
-                stmt.blocks().into_iter().for_each(|block| block.visit(&mut look));
+                stmt.blocks().for_each(|block| block.visit(&mut look));
             }
         }
         let (made, rows) = visible.iter().enumerate().find_map(|(i, stmt)| match stmt {
@@ -59,7 +59,7 @@ impl Planner<'_> {
 
     fn changes_within(&self, stmt: &Stmt, buffer: Local) -> bool {
         let within = |block: &Block| block.stmts.iter().any(|stmt| self.changes_within(stmt, buffer));
-        self.changes(stmt, buffer) || stmt.blocks().into_iter().any(within)
+        self.changes(stmt, buffer) || stmt.blocks().any(within)
     }
 }
 

@@ -62,5 +62,5 @@ fn may_leave(stmt: &Stmt) -> bool {
         Stmt::Memory(Memory::Alloc { .. }) => false,
         Stmt::Let(..) | Stmt::If(..) | Stmt::For(_) | Stmt::Memory(_) => false,
     };
-    leaves || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(may_leave)
+    leaves || stmt.blocks().flat_map(|block| &block.stmts).any(may_leave)
 }

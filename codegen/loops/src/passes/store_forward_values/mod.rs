@@ -79,9 +79,8 @@ impl Storer<'_> {
         let mut is_new = false;
         for stmt in &mut block.stmts {
             let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
-            let mut blocks = stmt.blocks_mut();
-            blocks.truncate(if is_likely { 1 } else { 2 });
-            blocks.into_iter().for_each(|block| is_new |= self.store_in_block(block));
+            let blocks = stmt.blocks_mut().take(if is_likely { 1 } else { 2 });
+            blocks.for_each(|block| is_new |= self.store_in_block(block));
         }
         let again = if is_new { vec![] } else { self.find_repeats(block) };
         if !again.is_empty() {
@@ -274,7 +273,7 @@ fn as_loop(stmt: &Stmt) -> Option<&For> {
 }
 
 fn length(stmt: &Stmt) -> usize {
-    1 + stmt.blocks().into_iter().map(Block::len).sum::<usize>()
+    1 + stmt.blocks().map(Block::len).sum::<usize>()
 }
 
 /// Returns whether a statement does nothing but compute such values.
@@ -287,7 +286,7 @@ fn is_replaced(stmt: &Stmt, values: &FxHashSet<Local>) -> bool {
 fn uses(block: &Block, values: &FxHashSet<Local>, used: &mut FxHashSet<Local>) {
     for stmt in block.stmts.iter().filter(|stmt| !is_replaced(stmt, values)) {
         used.extend(stmt.operands().into_iter().filter_map(Operand::local));
-        stmt.blocks().into_iter().for_each(|block| uses(block, values, used));
+        stmt.blocks().for_each(|block| uses(block, values, used));
     }
     used.extend(block.results.iter().filter_map(Operand::local));
 }
@@ -300,7 +299,7 @@ fn load_instead(block: &mut Block, values: &FxHashSet<Local>, loads: &mut FxHash
             block.stmts.extend(found.flat_map(|(_, stmts)| stmts));
             continue;
         }
-        stmt.blocks_mut().into_iter().for_each(|block| load_instead(block, values, loads));
+        stmt.blocks_mut().for_each(|block| load_instead(block, values, loads));
         block.stmts.push(stmt);
     }
 }

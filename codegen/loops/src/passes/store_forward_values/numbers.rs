@@ -106,7 +106,7 @@ impl<'a> Numbers<'a> {
                         self.number_block(&inner.body);
                         self.path.pop();
                     }
-                    stmt => stmt.blocks().into_iter().for_each(|block| {
+                    stmt => stmt.blocks().for_each(|block| {
                         self.path.push(None);
                         self.number_block(block);
                         self.path.pop();
@@ -254,7 +254,7 @@ fn is_expensive(stmt: &Stmt, forward: Forward) -> bool {
         (Forward::Store, Stmt::Let(_, op, _)) => op.result() == Scalar::Float,
         (_, Stmt::Let(_, op, _)) => op.is_libm(),
         (_, Stmt::For(_)) => true,
-        (_, stmt) => stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| is_expensive(stmt, forward)),
+        (_, stmt) => stmt.blocks().flat_map(|block| &block.stmts).any(|stmt| is_expensive(stmt, forward)),
     }
 }
 
@@ -366,12 +366,12 @@ fn collect<'s>(stmt: &'s Stmt, set: &mut FxHashSet<Local>, changes: &mut Vec<&'s
     if stmt.writes().is_some() || matches!(stmt, Stmt::Call(..)) {
         changes.push(stmt);
     }
-    stmt.blocks().into_iter().flat_map(|block| &block.stmts).for_each(|stmt| collect(stmt, set, changes));
+    stmt.blocks().flat_map(|block| &block.stmts).for_each(|stmt| collect(stmt, set, changes));
 }
 
 fn visit_writes(stmt: &Stmt, f: &mut impl FnMut(Local)) {
     stmt.writes().into_iter().for_each(&mut *f);
-    stmt.blocks().into_iter().for_each(|block| block.visit(&mut |stmt| stmt.writes().into_iter().for_each(&mut *f)));
+    stmt.blocks().for_each(|block| block.visit(&mut |stmt| stmt.writes().into_iter().for_each(&mut *f)));
 }
 
 fn visit_operands(stmt: &Stmt, f: &mut impl FnMut(&Operand)) {

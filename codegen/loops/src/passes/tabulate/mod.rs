@@ -75,9 +75,8 @@ impl Tabler<'_> {
             let inner = depth + usize::from(matches!(stmt, Stmt::For(_)));
             let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
             if before.is_empty() {
-                let mut blocks = stmt.blocks_mut();
-                blocks.truncate(if is_likely { 1 } else { 2 });
-                blocks.into_iter().for_each(|block| is_new |= self.tabulate_in_block(block, inner));
+                let blocks = stmt.blocks_mut().take(if is_likely { 1 } else { 2 });
+                blocks.for_each(|block| is_new |= self.tabulate_in_block(block, inner));
             }
             block.stmts.extend(before);
             block.stmts.push(stmt);

@@ -156,7 +156,7 @@ impl SliceFinder<'_> {
                     self.search_block(&inner.body);
                     self.path.pop();
                 }
-                stmt => stmt.blocks().into_iter().for_each(|block| {
+                stmt => stmt.blocks().for_each(|block| {
                     self.path.push(None);
                     self.search_block(block);
                     self.path.pop();
@@ -170,7 +170,7 @@ impl SliceFinder<'_> {
     fn use_all(&mut self, block: &Block) {
         block.visit(&mut |stmt| {
             self.used.extend(stmt.operands().into_iter().filter_map(Operand::local));
-            let results = stmt.blocks().into_iter().flat_map(|block| &block.results);
+            let results = stmt.blocks().flat_map(|block| &block.results);
             self.used.extend(results.filter_map(Operand::local));
         });
         self.used.extend(block.results.iter().filter_map(Operand::local));
@@ -236,12 +236,11 @@ impl SliceFinder<'_> {
             Stmt::Let(..) => true,
             Stmt::Memory(Memory::Load(_, b, _)) => self.is_unchanged(b),
             Stmt::Memory(Memory::View(..)) => true,
-            Stmt::If(..) | Stmt::For(_) => stmt.blocks().into_iter().all(|block| self.is_pure(block)),
+            Stmt::If(..) | Stmt::For(_) => stmt.blocks().all(|block| self.is_pure(block)),
             _ => false,
         };
         let scalars = |x: &Local| self.locals[x.0 as usize].ty.as_scalar().is_some();
-        let gives_scalars =
-            stmt.blocks().is_empty() || stmt.targets().iter().all(scalars) && !stmt.targets().is_empty();
+        let gives_scalars = !stmt.has_blocks() || stmt.targets().iter().all(scalars) && !stmt.targets().is_empty();
         is_pure && gives_scalars && free(stmt).into_iter().all(|x| self.is_known(&Operand::Local(x)))
     }
 
@@ -250,7 +249,7 @@ impl SliceFinder<'_> {
             Stmt::Let(..) => true,
             Stmt::Memory(Memory::Load(_, b, _)) => self.is_unchanged(b),
             Stmt::Memory(Memory::View(..)) => true,
-            Stmt::If(..) | Stmt::For(_) => stmt.blocks().into_iter().all(|block| self.is_pure(block)),
+            Stmt::If(..) | Stmt::For(_) => stmt.blocks().all(|block| self.is_pure(block)),
             _ => false,
         })
     }
@@ -269,7 +268,7 @@ fn free(stmt: &Stmt) -> FxHashSet<Local> {
         block.visit(&mut |stmt| {
             used.extend(stmt.operands().into_iter().filter_map(Operand::local));
             bound.extend(stmt.targets().into_iter().chain(stmt.bound()));
-            stmt.blocks().iter().for_each(|block| used.extend(block.results.iter().filter_map(Operand::local)));
+            stmt.blocks().for_each(|block| used.extend(block.results.iter().filter_map(Operand::local)));
         });
         used.extend(block.results.iter().filter_map(Operand::local));
     }
@@ -279,7 +278,7 @@ fn free(stmt: &Stmt) -> FxHashSet<Local> {
 
 fn contains_expensive(stmt: &Stmt) -> bool {
     let mut found = false;
-    stmt.blocks().into_iter().for_each(|block| {
+    stmt.blocks().for_each(|block| {
         block.visit(&mut |stmt| {
             found |= matches!(stmt, Stmt::For(_)) || matches!(stmt, Stmt::Let(_, op, _) if op.is_libm());
         });

@@ -50,7 +50,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 fn mark(block: &mut Block, chosen: &FxHashMap<Local, u32>, locals: &mut Vec<LocalInfo>) {
     for mut stmt in std::mem::take(&mut block.stmts) {
-        stmt.blocks_mut().into_iter().for_each(|block| mark(block, chosen, locals));
+        stmt.blocks_mut().for_each(|block| mark(block, chosen, locals));
         match stmt {
             Stmt::For(mut looped) => match chosen.get(&looped.index) {
                 Some(lanes) => {
