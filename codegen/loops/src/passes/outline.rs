@@ -128,10 +128,8 @@ fn collect(cx: &mut ModuleCx) -> IndexMap<Shape, Vec<Place>, FxBuildHasher> {
 fn find<'a>(function: usize, block: &'a Block, likely: &FxHashSet<Local>, cold: bool, found: &mut Vec<Nest<'a>>) {
     for stmt in &block.stmts {
         match stmt {
-            Stmt::For(looped) if calls_nothing(stmt) => {
-                if looped.body.stmts.iter().any(holds_loop) {
-                    found.push(Nest { function, looped, cold });
-                }
+            Stmt::For(looped) if calls_nothing(stmt) && looped.body.stmts.iter().any(holds_loop) => {
+                found.push(Nest { function, looped, cold });
             }
             Stmt::For(looped) if can_call(looped) => find(function, &looped.body, likely, cold, found),
             Stmt::If(_, condition, then, other) => {

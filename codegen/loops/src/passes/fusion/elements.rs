@@ -68,10 +68,7 @@ fn count_uses(body: &Block) -> FxHashMap<Local, BufferUses> {
             _ => {}
         }
         others.into_iter().for_each(|a| add(&mut uses, a, |uses| &mut uses.others));
-        stmt.blocks()
-            .into_iter()
-            .flat_map(|block| &block.results)
-            .for_each(|a| add(&mut uses, a, |uses| &mut uses.others));
+        stmt.blocks().flat_map(|block| &block.results).for_each(|a| add(&mut uses, a, |uses| &mut uses.others));
     });
     uses
 }
