@@ -5,7 +5,7 @@
 
 use super::alias::written::{settled, written_by};
 use super::alias::{Aliases, Written};
-use crate::ir::{Block, FunId, Function, Local, Module, Stmt, Ty};
+use crate::ir::{Block, FunId, Function, Local, Module, Ty};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -55,7 +55,7 @@ impl Question {
             params: function.params.clone(),
             types: function.locals.iter().map(|local| local.ty).collect(),
             body: function.body.clone(),
-            written: callees(&function.body).into_iter().map(|callee| written[callee.0].clone()).collect(),
+            written: written_in(&function.body, written).into_iter().cloned().collect(),
         }
     }
 
@@ -63,19 +63,15 @@ impl Question {
         self.params == function.params
             && self.types.iter().eq(function.locals.iter().map(|local| &local.ty))
             && self.body == function.body
-            && self.written.iter().eq(callees(&self.body).into_iter().map(|callee| &written[callee.0]))
+            && self.written.iter().eq(written_in(&self.body, written))
     }
 }
 
-/// Returns the functions that a block calls, in the order of the calls.
-fn callees(block: &Block) -> Vec<FunId> {
-    let mut callees = vec![];
-    block.visit(&mut |stmt| {
-        if let Stmt::Call(_, callee, _) = stmt {
-            callees.push(*callee);
-        }
-    });
-    callees
+/// Returns what the functions write to that a block calls, in the order of the calls.
+fn written_in<'a>(block: &Block, written: &'a [Written]) -> Vec<&'a Written> {
+    let mut found = vec![];
+    block.callees(&mut |callee| found.push(&written[callee.0]));
+    found
 }
 
 #[cfg(test)]

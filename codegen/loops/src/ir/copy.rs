@@ -8,7 +8,7 @@ impl Block {
     /// from outside.
     pub fn copy(&self, locals: &mut Vec<LocalInfo>, given: FxHashMap<Local, Operand>) -> Block {
         let mut copy = self.clone();
-        Copier { theirs: None, locals, known: given }.copy_block(&mut copy);
+        copy.rename_by(&mut Copier { theirs: None, locals, known: given });
         copy
     }
 
@@ -20,7 +20,7 @@ impl Block {
         given: FxHashMap<Local, Operand>,
     ) -> Block {
         let mut copy = self.clone();
-        Copier { theirs: Some(theirs), locals, known: given }.copy_block(&mut copy);
+        copy.rename_by(&mut Copier { theirs: Some(theirs), locals, known: given });
         copy
     }
 }
@@ -36,6 +36,27 @@ impl For {
     }
 }
 
+/// New names for locals.
+pub trait Renaming {
+    /// Changes an operand.
+    fn rename_operand(&mut self, a: &mut Operand);
+    /// Changes a local where it is set.
+    fn rename_target(&mut self, x: &mut Local);
+}
+
+impl Block {
+    /// Renames all locals, each where it is set before it is used.
+    pub fn rename_by(&mut self, names: &mut impl Renaming) {
+        for stmt in &mut self.stmts {
+            stmt.operands_mut().into_iter().for_each(|a| names.rename_operand(a));
+            stmt.bound_mut().into_iter().for_each(|x| names.rename_target(x));
+            stmt.blocks_mut().for_each(|block| block.rename_by(names));
+            stmt.targets_mut().into_iter().for_each(|x| names.rename_target(x));
+        }
+        self.results.iter_mut().for_each(|a| names.rename_operand(a));
+    }
+}
+
 struct Copier<'a> {
     /// The locals of the block that is copied, unless they are among `locals`.
     theirs: Option<&'a [LocalInfo]>,
@@ -43,18 +64,8 @@ struct Copier<'a> {
     known: FxHashMap<Local, Operand>,
 }
 
-impl Copier<'_> {
-    fn copy_block(&mut self, block: &mut Block) {
-        for stmt in &mut block.stmts {
-            stmt.operands_mut().into_iter().for_each(|a| self.rename_operand(a));
-            stmt.bound_mut().into_iter().for_each(|x| self.rename_target(x));
-            stmt.blocks_mut().for_each(|block| self.copy_block(block));
-            stmt.targets_mut().into_iter().for_each(|x| self.rename_target(x));
-        }
-        block.results.iter_mut().for_each(|a| self.rename_operand(a));
-    }
-
-    fn rename_operand(&self, a: &mut Operand) {
+impl Renaming for Copier<'_> {
+    fn rename_operand(&mut self, a: &mut Operand) {
         if let Some(other) = a.local().and_then(|x| self.known.get(&x)) {
             *a = other.clone();
         }

@@ -27,6 +27,7 @@ mod verify;
 mod walk;
 
 pub use build::Builder;
+pub use copy::Renaming;
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
 pub use op::{ALL as ALL_OPS, Cost, Op};
@@ -310,14 +311,7 @@ impl Module {
 /// Floats are compared and hashed by their bits.
 impl PartialEq for Operand {
     fn eq(&self, other: &Operand) -> bool {
-        match (self, other) {
-            (Operand::Local(x), Operand::Local(y)) => x == y,
-            (Operand::Float(x), Operand::Float(y)) => x.to_bits() == y.to_bits(),
-            (Operand::Integer(i), Operand::Integer(j)) => i == j,
-            (Operand::Bool(a), Operand::Bool(b)) => a == b,
-            (Operand::Text(a), Operand::Text(b)) => a == b,
-            _ => false,
-        }
+        self.same(other)
     }
 }
 

@@ -85,6 +85,11 @@ impl Stmt {
         first.into_iter().chain(second)
     }
 
+    /// Returns the i-th of its blocks, to be changed. Panics where it has fewer.
+    pub fn block_mut(&mut self, i: usize) -> &mut Block {
+        self.blocks_mut().nth(i).expect("it has so many blocks")
+    }
+
     /// As [`Stmt::blocks`], to be changed.
     pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let (first, second) = match self {

@@ -35,7 +35,7 @@ fn is_needed(stmt: &mut Stmt, ranges: &mut Ranges) -> bool {
     for i in 0..stmt.blocks().count() {
         let mark = ranges.mark();
         ranges.enter(stmt, i);
-        eliminate_in_block(stmt.blocks_mut().nth(i).expect("it has so many blocks"), ranges);
+        eliminate_in_block(stmt.block_mut(i), ranges);
         ranges.back_to(mark);
     }
     ranges.learn_from(stmt);

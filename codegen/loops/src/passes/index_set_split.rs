@@ -86,7 +86,7 @@ impl Splitter<'_> {
         for i in 0..stmt.blocks().count() {
             let mark = ranges.mark();
             ranges.enter(&stmt, i);
-            self.split_in_block(stmt.blocks_mut().nth(i).expect("it has so many blocks"), ranges);
+            self.split_in_block(stmt.block_mut(i), ranges);
             ranges.back_to(mark);
         }
         ranges.learn_from(&stmt);

@@ -57,7 +57,7 @@ impl Versions<'_> {
             for i in 0..if is_likely { 1 } else { stmt.blocks().count() } {
                 let mark = ranges.mark();
                 ranges.enter(&stmt, i);
-                self.version_in_block(stmt.blocks_mut().nth(i).expect("it has so many blocks"), ranges);
+                self.version_in_block(stmt.block_mut(i), ranges);
                 ranges.back_to(mark);
             }
             ranges.learn_from(&stmt);

@@ -20,7 +20,7 @@ use crate::analyses::alias::Aliases;
 use crate::analyses::independence::FunctionEffects;
 use crate::analyses::roots::Roots;
 use crate::analyses::verify::at_once_in;
-use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Operand, Scalar, Stmt, Ty};
+use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Operand, Renaming, Scalar, Stmt, Ty};
 use indexmap::{IndexMap, IndexSet};
 use lm::term::Version;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -195,8 +195,9 @@ fn shape_of(nest: &Nest, function: &Function) -> (Shape, Place) {
     let mut whole = Block { stmts: vec![Stmt::For(Box::new(looped.clone()))], results: vec![] };
     let info = |x: &Local| &function.locals[x.0 as usize];
     let is_buffer = |x: Local| info(&x).ty.as_scalar().is_none();
-    let mut numbers = Numbers { inner: IndexSet::default(), outer: vec![], is_buffer: &is_buffer };
-    numbers.block(&mut whole);
+    let mut numbers =
+        Numbers { inner: IndexSet::default(), outer: vec![], buffers: FxHashMap::default(), is_buffer: &is_buffer };
+    whole.rename_by(&mut numbers);
     let Numbers { inner, outer, .. } = numbers;
     let known = |x: &Local| Known { ty: info(x).ty, is_size: info(x).is_size };
     let Some(Stmt::For(named)) = whole.stmts.pop() else { unreachable!("a loop stays one") };
@@ -217,37 +218,29 @@ fn shape_of(nest: &Nest, function: &Function) -> (Shape, Place) {
 struct Numbers<'a> {
     inner: IndexSet<Local, FxBuildHasher>,
     outer: Vec<Local>,
+    /// The buffers among the outer ones.
+    buffers: FxHashMap<Local, usize>,
     is_buffer: &'a dyn Fn(Local) -> bool,
 }
 
-impl Numbers<'_> {
-    fn block(&mut self, block: &mut Block) {
-        for stmt in &mut block.stmts {
-            stmt.operands_mut().into_iter().for_each(|a| self.operand(a));
-            stmt.bound_mut().into_iter().for_each(|x| self.set(x));
-            stmt.blocks_mut().for_each(|block| self.block(block));
-            stmt.targets_mut().into_iter().for_each(|x| self.set(x));
-        }
-        block.results.iter_mut().for_each(|a| self.operand(a));
-    }
-
-    fn set(&mut self, x: &mut Local) {
-        let (number, _) = self.inner.insert_full(*x);
-        *x = Local(number as u32);
-    }
-
-    fn operand(&mut self, a: &mut Operand) {
+impl Renaming for Numbers<'_> {
+    fn rename_operand(&mut self, a: &mut Operand) {
         let Operand::Local(x) = a else { return };
         if let Some(number) = self.inner.get_index_of(&*x) {
             *x = Local(number as u32);
             return;
         }
-        let seen = (self.is_buffer)(*x).then(|| self.outer.iter().position(|y| y == x)).flatten();
-        let number = seen.unwrap_or_else(|| {
+        let new = self.outer.len();
+        let number = if (self.is_buffer)(*x) { *self.buffers.entry(*x).or_insert(new) } else { new };
+        if number == new {
             self.outer.push(*x);
-            self.outer.len() - 1
-        });
+        }
         *x = Local(OUTER + number as u32);
+    }
+
+    fn rename_target(&mut self, x: &mut Local) {
+        let (number, _) = self.inner.insert_full(*x);
+        *x = Local(number as u32);
     }
 }
 
@@ -267,23 +260,19 @@ fn outlined(module: &Module, shape: &Shape, place: &Place, parameters: &[Vec<usi
     let of = &module.functions[place.function.0];
     let info = |x: &Local| of.locals[x.0 as usize].clone();
     let mut locals: Vec<LocalInfo> = parameters.iter().map(|same| info(&place.outer[same[0]])).collect();
-    locals.extend(place.inner.iter().map(info));
-    let mut parameter = vec![0; place.outer.len()];
-    for (i, same) in parameters.iter().enumerate() {
-        same.iter().for_each(|number| parameter[*number] = i as u32);
-    }
-    let new = |x: Local| match x.0.checked_sub(OUTER) {
-        Some(number) => Local(parameter[number as usize]),
-        None => Local(parameters.len() as u32 + x.0),
+    let inner: Vec<LocalInfo> = place.inner.iter().map(info).collect();
+    let parameter = |(i, same): (usize, &Vec<usize>)| {
+        let locals: Vec<Local> = same.iter().map(|number| Local(OUTER + *number as u32)).collect();
+        locals.into_iter().map(move |x| (x, Operand::Local(Local(i as u32))))
     };
-    let mut body = Block { stmts: vec![Stmt::For(Box::new(shape.looped.clone()))], results: vec![] };
-    rename(&mut body, &new);
-    let results: Vec<Local> = shape.looped.results.iter().map(|x| new(*x)).collect();
-    body.results = results.iter().map(|x| Operand::Local(*x)).collect();
+    let given = parameters.iter().enumerate().flat_map(parameter).collect();
+    let results = shape.looped.results.iter().map(|x| Operand::Local(*x)).collect();
+    let nest = Block { stmts: vec![Stmt::For(Box::new(shape.looped.clone()))], results };
+    let body = nest.copy_from(&inner, &mut locals, given);
     Function {
         name: of.name.version(Version::Loops(number)),
         params: (0..parameters.len() as u32).map(Local).collect(),
-        results: results.iter().map(|x| locals[x.0 as usize].ty).collect(),
+        results: body.results.iter().map(|a| a.ty(&locals)).collect(),
         locals,
         body,
         recursive: false,
@@ -294,21 +283,6 @@ fn outlined(module: &Module, shape: &Shape, place: &Place, parameters: &[Vec<usi
         filled: vec![],
         span: of.span,
     }
-}
-
-fn rename(block: &mut Block, new: &impl Fn(Local) -> Local) {
-    let operand = |a: &mut Operand| {
-        if let Operand::Local(x) = a {
-            *x = new(*x);
-        }
-    };
-    for stmt in &mut block.stmts {
-        stmt.operands_mut().into_iter().for_each(operand);
-        stmt.bound_mut().into_iter().for_each(|x| *x = new(*x));
-        stmt.targets_mut().into_iter().for_each(|x| *x = new(*x));
-        stmt.blocks_mut().for_each(|block| rename(block, new));
-    }
-    block.results.iter_mut().for_each(operand);
 }
 
 /// Puts calls in the places of loops, by their indices.

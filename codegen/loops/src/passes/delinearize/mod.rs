@@ -84,7 +84,7 @@ impl Nester<'_> {
             let mark = ranges.mark();
             ranges.know(self.builder.locals);
             ranges.enter(&stmt, i);
-            self.nest_in_block(stmt.blocks_mut().nth(i).expect("it has so many blocks"), ranges);
+            self.nest_in_block(stmt.block_mut(i), ranges);
             ranges.back_to(mark);
         }
         match stmt {
