@@ -4,7 +4,7 @@ use super::counts::accesses;
 use super::finite::within;
 use super::interpreter::{Interpreter, located};
 use super::target::Target;
-use crate::destination::{Destination, Unread};
+use crate::destination::{Destination, Unread, selection};
 use crate::law;
 use crate::prim::Prim;
 use crate::runtime_error::{ErrorKind, RuntimeError};
@@ -140,21 +140,12 @@ impl Interpreter<'_> {
     /// Returns the value of a component of a component .. of a variable, if the term is one, without a copy of the
     /// whole.
     fn part_of_variable(&mut self, e: &Expr, env: &Env) -> Option<Value> {
-        fn part<'v>(e: &Expr, env: &'v Env, depth: &mut u64) -> Option<&'v Value> {
-            match e.kind() {
-                Kind::Var(x) => env.get(&x.id()),
-                Kind::App(Op::Get(i, _), args) => {
-                    *depth += 1;
-                    part(&args[0], env, depth).map(|whole| &whole.as_tuple().expect("get of a tuple")[i - 1])
-                }
-                _ => None,
-            }
-        }
-        let mut depth = 0;
-        let value = part(e, env, &mut depth)?.clone();
+        let (x, path) = selection(e)?;
         // Each term below this one is read: `accesses` counted this one.
-        self.counts.accesses += depth;
-        Some(value)
+        self.counts.accesses += path.len() as u64;
+        let whole = env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}"));
+        let part = path.iter().fold(whole, |whole, i| &whole.as_tuple().expect("get of a tuple")[i - 1]);
+        Some(part.clone())
     }
 
     /// Returns `∂p(values)`: the value of the right-hand side of the primitive's derivative law.
