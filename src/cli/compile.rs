@@ -123,15 +123,13 @@ fn entries(input: &mut Input, options: &CompileOptions, is_for_c: bool) -> Resul
         entries.extend(options.jvp.then(|| function.derived(Derivative::Jvp)));
         entries.extend(options.vjp.then(|| function.derived(Derivative::Vjp)));
     }
+    let mut underivable = Vec::new();
     if options.fun.is_empty() {
+        underivable = leave_out_underivable(input, &mut entries)?;
         let is_left_out = |name: &FunName| left_out.iter().any(|(of, _)| *of == name.as_written());
         let requested = input.requested.iter().filter(|name| !entries.contains(name) && !is_left_out(name));
         entries.extend(requested.cloned().collect::<Vec<_>>());
     }
-    let underivable = match options.fun.is_empty() {
-        true => leave_out_underivable(input, &mut entries)?,
-        false => vec![],
-    };
     for name in &entries {
         input.require(name)?;
         if is_for_c {
@@ -164,11 +162,13 @@ fn leave_out_underivable(
 ) -> Result<Vec<(FunName, pipeline::Error)>, Failure> {
     let mut left_out = Vec::new();
     names.retain(|name| match input.pipeline.require(name) {
-        Err(error) if name.derivative().is_some() => {
+        // Laws without an end are a mistake of lmc.
+        Ok(()) | Err(pipeline::Error::OutOfFuel { .. }) => true,
+        Err(_) if name.derivative().is_none() => true,
+        Err(error) => {
             left_out.push((name.clone(), error));
             false
         }
-        _ => true,
     });
     let is_any_left = names.iter().any(|name| name.derivative().is_some());
     match left_out.first() {
@@ -178,7 +178,7 @@ fn leave_out_underivable(
 }
 
 fn without_derivative(name: &FunName, error: &pipeline::Error) -> Diagnostic {
-    Diagnostic::warning("W406", format!("`{name}` is left out: {error}"))
+    Diagnostic::warning("W406", format!("`{name}` is left out ({}): {error}", error.code()))
         .remedy("name the functions to compile by `--fun`")
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const PROGRAM: &str = "(def f Float (x : Float) (mul x x))\n(def g Float (x : Float) ([rev f] x 1.0))
@@ -19,7 +19,7 @@ fn directory(test: &str) -> PathBuf {
     path
 }
 
-fn lmc(directory: &PathBuf, args: &[&str]) -> Output {
+fn lmc(directory: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
     command.args(args).current_dir(directory).output().expect("lmc starts")
 }
@@ -85,7 +85,13 @@ fn a_file_with_main_alone_is_told_from_an_empty_one() {
     assert!(named.status.success() && directory.join("x.so").exists());
 }
 
-/// The derivative of `inner` is left out with it; `outer` calls `inner`.
+/// The exit status of a command, and what it writes.
+fn told(directory: &Path, args: &str) -> (Option<i32>, String, String) {
+    let output = lmc(directory, &args.split(' ').collect::<Vec<_>>());
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
 #[test]
 fn derivatives_that_do_not_exist_are_left_out() {
     let directory = directory("derivatives_that_do_not_exist_are_left_out");
@@ -93,24 +99,21 @@ fn derivatives_that_do_not_exist_are_left_out() {
     let halves = "(def u Float (x : Float)
   (get$1$2 ([sufrevpass p] 1.0 (get$2$2 ([suffwdpass p] (tuple x 3))))))\n";
     fs::write(directory.join("q.ks"), format!("{power}{halves}")).unwrap();
-    let run = |args: &str| {
-        let output = lmc(&directory, &args.split(' ').collect::<Vec<_>>());
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
-    };
+    let run = |args: &str| told(&directory, args);
     let (status, header, warning) = run("compile q.ks --rev --emit header -o -");
-    let expected = "warning[W406]: `[rev u]` is left out: `u` cannot be differentiated: ";
+    let expected = "warning[W406]: `[rev u]` is left out (E301): `u` cannot be differentiated: ";
     assert!(status == Some(0) && warning.starts_with(expected) && warning.contains("\n --> q.ks:2:6\n"), "{warning}");
     assert!(header.contains(" rev_p(") && header.contains(" u(") && !header.contains("rev_u"), "{header}");
-    // Where it is asked for, or is the only one, that is an error.
+    // Where it is asked for, that is an error.
     fs::write(directory.join("r.ks"), format!("{power}{halves}(gdef rev u)\n")).unwrap();
-    for args in ["q.ks --rev --fun u", "r.ks"] {
+    for args in ["q.ks --rev --fun u", "r.ks", "r.ks --rev"] {
         let (status, _, error) = run(&format!("compile {args} -o q.so"));
         assert!(status == Some(1) && error.starts_with("error[E301]: `u` cannot be differentiated"), "{error}");
         assert!(!directory.join("q.so").exists());
     }
 }
 
+/// The derivative of `inner` is left out with it; `outer` calls `inner`.
 #[test]
 fn functions_without_a_form_in_c_are_left_out() {
     let directory = directory("functions_without_a_form_in_c_are_left_out");
@@ -119,11 +122,7 @@ fn functions_without_a_form_in_c_are_left_out() {
     let outer = "(def outer Float (x : Float) (index 0 (index (tuple 0 0) (inner x))))\n";
     fs::write(directory.join("q.ks"), format!("{outer}(gdef vjp inner)\n(gdef jac inner)\n{inner}")).unwrap();
     fs::write(directory.join("r.ks"), inner).unwrap();
-    let run = |args: &str| {
-        let output = lmc(&directory, &args.split(' ').collect::<Vec<_>>());
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
-    };
+    let run = |args: &str| told(&directory, args);
     let (status, header, warning) = run("compile q.ks --rev --emit header -o -");
     let expected = "warning[W405]: `inner` is left out: `(Tensor 2 (Vec Float))` has no form in C\n --> q.ks:4:6\n";
     assert!(status == Some(0) && warning.starts_with(expected) && warning.matches("W405").count() == 1, "{warning}");
