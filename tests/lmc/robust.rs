@@ -3,6 +3,7 @@
 use common::generate::{self, Options, programs};
 use lm::term::{Derivative, FunName};
 use lmc::derive::pipeline::{Error, Pipeline};
+use lmc::ks::diagnostic::Diagnostic;
 use lmc::ks::front::load;
 use lmc::ks::render::{Format, render_all};
 use lmc::ks::source::Source;
@@ -116,14 +117,36 @@ fn tokens(text: &str) -> Vec<String> {
     spaced.split_whitespace().map(String::from).collect()
 }
 
-/// Reads, checks and shows; all that must not panic.
-fn endure(text: &str) {
+/// Reads, checks and shows; all that must not panic. Returns the errors.
+fn endure(text: &str) -> Vec<Diagnostic> {
     let source = Source::new("odd.ks", text);
-    if let Err(errors) = load(&source) {
-        assert!(!errors.is_empty(), "refused without an error: {text}");
-        for format in [Format::Human, Format::Short, Format::Json] {
-            render_all(&source, &errors, format, true);
-        }
+    let Err(errors) = load(&source) else { return vec![] };
+    assert!(!errors.is_empty(), "refused without an error: {text}");
+    for format in [Format::Human, Format::Short, Format::Json] {
+        render_all(&source, &errors, format, true);
+    }
+    errors
+}
+
+/// Endures all of the definitions, in as few programs as it takes for each of them to be accepted or refused.
+fn endure_all(common: &str, definitions: Vec<String>) {
+    let text = [common].into_iter().chain(definitions.iter().map(String::as_str)).collect::<String>();
+    let errors = endure(&text);
+    if errors.is_empty() || definitions.len() == 1 {
+        return;
+    }
+    let mut start = common.len();
+    let mut is_accepted = |definition: &String| {
+        let place = start..start + definition.len();
+        start = place.end;
+        !errors.iter().any(|error| error.span.is_some_and(|span| place.contains(&(span.start as usize))))
+    };
+    let accepted: Vec<String> = definitions.iter().filter(|definition| is_accepted(definition)).cloned().collect();
+    match accepted.len() {
+        0 => {}
+        // One of them breaks the others.
+        n if n == definitions.len() => definitions.into_iter().for_each(|one| endure_all(common, vec![one])),
+        _ => endure_all(common, accepted),
     }
 }
 
@@ -179,18 +202,17 @@ fn every_call_of_two_arguments() {
                 let two = atoms.iter().map(move |b| format!("({head} {a} {b})"));
                 two.chain([format!("({head} {a})")])
             });
-            endure(&whole(calls));
+            endure_all(CALLED, calls.enumerate().map(main).collect());
         }
     });
 }
 
-/// A program with a function for each body.
-fn whole(bodies: impl Iterator<Item = String>) -> String {
-    let functions = bodies.enumerate().map(|(i, body)| {
-        format!("(def main{i} Float () (let ((x 1.0) (y 2) (t (tuple x x)) (u (tuple t x))) {body}))\n")
-    });
-    let called = "(def f0 Float (x : Float) x) (def f1 (Tuple Float Float) ((x : Float) (y : Float)) (tuple x y))\n";
-    [String::from(called)].into_iter().chain(functions).collect()
+const CALLED: &str =
+    "(def f0 Float (x : Float) x) (def f1 (Tuple Float Float) ((x : Float) (y : Float)) (tuple x y))\n";
+
+/// A function with a body.
+fn main((number, body): (usize, String)) -> String {
+    format!("(def main{number} Float () (let ((x 1.0) (y 2) (t (tuple x x)) (u (tuple t x))) {body}))\n")
 }
 
 /// Linear maps are values of the language, and have no derivatives.
