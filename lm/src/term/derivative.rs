@@ -228,24 +228,3 @@ fn with_respect_to(word: &str) -> Option<Derivative> {
     let paths = paths.split('$').map(|path| path.split('.').map(step).collect());
     Some(Derivative::Wrt(paths.collect::<Option<_>>()?))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_is_read() {
-        let parts = Derivative::Wrt([vec![1], vec![3, 2]].into());
-        assert_eq!(parts.to_string(), "wrt$1$3.2");
-        for derivative in Derivative::all().chain([parts]) {
-            assert_eq!(derivative.to_string().parse(), Ok(derivative));
-        }
-    }
-
-    #[test]
-    fn other_words_are_refused() {
-        for word in ["", "Rev", "wrt", "wrt$", "wrt$0", "wrt$1$", "wrt$1.", "wrt$x", "derivative"] {
-            assert_eq!(word.parse::<Derivative>(), Err(UnknownDerivative(word.into())));
-        }
-    }
-}

@@ -1,6 +1,14 @@
-//! The laws, the primitives and the families of maps, and strategies of rewriting.
+//! Terms, their types and how they are written; the laws, the primitives and the families of maps; strategies of
+//! rewriting.
 
+mod alpha;
 mod families;
 mod laws;
+mod lines;
+mod notation;
 mod primitives;
+mod scheme;
 mod strategies;
+mod tensor;
+mod term;
+mod timing;

@@ -1,0 +1,4 @@
+//! How terms are written.
+
+mod ks;
+mod names;

@@ -1,0 +1,4 @@
+//! Terms and the names of functions.
+
+mod derivative;
+mod walk;
