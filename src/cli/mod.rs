@@ -18,7 +18,7 @@ mod gradcheck;
 mod input;
 mod laws;
 mod native;
-mod progress;
+pub mod progress;
 mod run;
 mod shell;
 mod watch;

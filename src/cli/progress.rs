@@ -29,7 +29,7 @@ pub fn told<T>(doing: &'static str, work: impl FnOnce() -> T) -> T {
 }
 
 /// Writes how long it took so far, again and again until the end; then clears the line.
-fn write_line(doing: &str, patience: Duration, pace: Duration, ended: &Receiver<()>, out: &mut dyn Write) {
+pub fn write_line(doing: &str, patience: Duration, pace: Duration, ended: &Receiver<()>, out: &mut dyn Write) {
     let start = Instant::now();
     let mut wait = patience;
     while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
@@ -39,45 +39,5 @@ fn write_line(doing: &str, patience: Duration, pace: Duration, ended: &Receiver<
     }
     if wait == pace {
         let _ = write!(out, "{CLEAR}");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Hands on what is written, and ends the wait when that is a line.
-    struct Ending {
-        alive: Option<Sender<()>>,
-        text: Vec<u8>,
-    }
-
-    impl Write for Ending {
-        fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-            self.text.extend(text);
-            Ok(text.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            self.alive.take();
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn what_takes_long_is_told_and_cleared() {
-        let (alive, ended) = channel();
-        let mut out = Ending { alive: Some(alive), text: vec![] };
-        write_line("compiling", Duration::ZERO, Duration::from_secs(3_600), &ended, &mut out);
-        assert_eq!(String::from_utf8(out.text).expect("it is text"), format!("{CLEAR}lmc: compiling, 0 s{CLEAR}"));
-    }
-
-    #[test]
-    fn what_is_quick_is_not_told() {
-        let (alive, ended) = channel();
-        drop(alive);
-        let mut text = vec![];
-        write_line("compiling", Duration::from_secs(3_600), PACE, &ended, &mut text);
-        assert!(text.is_empty());
     }
 }

@@ -10,7 +10,7 @@
 
 mod error;
 mod evals;
-mod json;
+pub mod json;
 mod model;
 mod protocol;
 

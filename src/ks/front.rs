@@ -106,7 +106,7 @@ pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
 const PRELUDE: &str = include_str!("prelude.ks");
 
 /// Returns the prelude's forms, without places: spans are of the user's file. The text is read once.
-pub(crate) fn prelude_forms() -> &'static [Sexp] {
+pub fn prelude_forms() -> &'static [Sexp] {
     static FORMS: LazyLock<Vec<Sexp>> = LazyLock::new(|| {
         let Reading { mut forms, .. } = read(PRELUDE);
         forms.iter_mut().for_each(|form| place(form, &|_| Span::default()));

@@ -1,15 +1,20 @@
 //! Tests that are written by hand, a module for each subject. Those that go over files, demos and rows of tables are in
 //! `tests/files`.
+//!
+//! `benchmark`, `cli`, `derive`, `gradbench` and `ks` have the unit tests of the library, below the names of its files.
 
 mod address_space;
 mod bench;
+mod benchmark;
 mod bests;
 mod checkpoints;
+mod cli;
 mod cli_files;
 mod code_size;
 mod compare;
 mod cost;
 mod counts;
+mod derive;
 mod docs;
 mod error_format;
 mod explain;
@@ -18,6 +23,7 @@ mod fmt;
 mod gradbench;
 mod gradcheck;
 mod hosts;
+mod ks;
 mod ks_round_trip;
 mod layers;
 mod licences;

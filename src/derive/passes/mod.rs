@@ -24,9 +24,6 @@ pub mod split_pairs;
 pub mod transpose;
 pub mod zeros_of_empty_sums;
 
-#[cfg(test)]
-mod tests;
-
 use crate::derive::postcondition::TermPass;
 
 #[rustfmt::skip]

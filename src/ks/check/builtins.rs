@@ -44,7 +44,7 @@ pub enum Meaning {
 }
 
 /// The prefix of the names of [`Meaning::Primitive`]. No definition may have such a name.
-pub const PRIMITIVE_PREFIX: &str = "$prim$";
+pub(super) const PRIMITIVE_PREFIX: &str = "$prim$";
 
 use Meaning::{
     Argument, Checkpoint, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Variant,
@@ -187,7 +187,7 @@ impl Builtin {
     }
 
     /// Returns the type of the result for arguments that it takes.
-    pub fn result(&self, args: &[Type]) -> Option<Type> {
+    pub(super) fn result(&self, args: &[Type]) -> Option<Type> {
         match self.meaning {
             Core(prim) | Primitive(prim) => prim.result(args),
             Generic(_) => self.instance(args).map(|(_, result)| result),
@@ -200,7 +200,7 @@ impl Builtin {
     }
 
     /// Returns the primitive that it becomes on arguments of these types, if that is one with a derivative.
-    pub fn primitive(&self, args: &[Type]) -> Option<Prim> {
+    pub(super) fn primitive(&self, args: &[Type]) -> Option<Prim> {
         match self.meaning {
             Core(prim) | Primitive(prim) if prim.jacobian() == JacobianRule::Structural => None,
             Core(prim) | Primitive(prim) => Some(prim),
@@ -211,12 +211,12 @@ impl Builtin {
     }
 
     /// Returns the types of its type variables for these arguments, and the result type.
-    pub fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
+    pub(super) fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
         self.typings().iter().find_map(|text| Rule::parse(text).instance(args))
     }
 
     /// Returns the argument types it takes, as text, one for each alternative.
-    pub fn alternatives(&self) -> impl Iterator<Item = String> {
+    pub(super) fn alternatives(&self) -> impl Iterator<Item = String> {
         self.typings().iter().map(|text| text.split("->").next().unwrap_or("").trim().to_string())
     }
 
@@ -250,14 +250,14 @@ pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
 }
 
 /// Returns whether a name is that of a built-in whose result may be a tuple: its type is one, or depends on arguments.
-pub fn may_give_tuple(name: &str) -> bool {
+pub(super) fn may_give_tuple(name: &str) -> bool {
     let never = ["Float", "Integer", "Bool", "String", "(Vec", "(Tensor", "(LM"];
     let mut results = rows(name).flat_map(|row| row.typings()).filter_map(|text| text.rsplit("-> ").next());
     results.any(|result| !never.iter().any(|start| result.starts_with(start)))
 }
 
 /// Returns the typings of a name, in order.
-pub fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
+pub(super) fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
     named(name).flat_map(|(_, rules)| rules)
 }
 
@@ -270,20 +270,18 @@ pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
 }
 
 /// Returns whether a built-in of that name would take such arguments if functions were values.
-pub fn takes_no_functions(name: &str, args: &[Type]) -> bool {
+pub(super) fn takes_no_functions(name: &str, args: &[Type]) -> bool {
     let fits = |rule: &Rule| !rule.says_functions(args) && rule.result(args).is_some();
     rules(name).any(fits)
 }
 
-/// Every name with each of its typings; those of `$prim$` apart.
-#[cfg(test)]
+/// Returns every name with each of its typings, those of `$prim$` apart, in the order of the table.
 pub fn typings() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rows = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
     rows.flat_map(|row| row.typings().iter().map(|text| (&*row.name, *text)))
 }
 
-/// The name and the typing that a call uses.
-#[cfg(test)]
+/// Returns the name and the typing that a call with arguments of these types uses.
 pub fn typing_of(name: &str, args: &[Type]) -> Option<(&'static str, &'static str)> {
     let row = select(name, args)?;
     let text = row.typings().iter().find(|text| Rule::parse(text).result(args).is_some())?;
@@ -311,7 +309,7 @@ impl Builtin {
 }
 
 /// Returns the types of the tensors that a function gives pairs for: `(Lam k (Tuple (Tuple i t) ..))`.
-pub fn sparse_parts(function: &Type) -> Option<Vec<Type>> {
+pub(super) fn sparse_parts(function: &Type) -> Option<Vec<Type>> {
     let Type::Lam(_, pairs) = function else { return None };
     let part = |pair: &Type| match pair.as_tuple()? {
         [i, t] if is_numeric(t) => Some(Type::Tensor(i.rank_of_index()?, Arc::new(t.clone()))),
@@ -335,7 +333,7 @@ fn is_numeric(ty: &Type) -> bool {
 }
 
 /// Returns the built-in as a function `[base s]` of the argument type `s`.
-pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
+pub(super) fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
     let parts = s.as_tuple().filter(|parts| parts.len() != 1).map(<[Type]>::to_vec);
     parts.into_iter().chain([vec![s.clone()]]).find_map(|params| {
         let result = select(base, &params)?.result(&params)?;
@@ -346,7 +344,7 @@ pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
 
 /// Returns the argument types that the name of a built-in may mean: the one that it says, or those of the rows that are
 /// for one type only.
-pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
+pub(super) fn builtin_arguments(name: &FunName) -> Vec<Type> {
     match &name.overload {
         Some(ty) => vec![ty.clone()],
         None => {
@@ -360,51 +358,4 @@ pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
 pub fn names() -> impl Iterator<Item = &'static str> {
     let shown = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
     shown.map(|row| &*row.name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rustc_hash::FxHashSet;
-
-    /// The page of the language describes every built-in.
-    #[test]
-    fn the_page_describes_every_name() {
-        let page = include_str!("../../../docs/language.md");
-        let words: FxHashSet<&str> = page.split(|c: char| c.is_whitespace() || "`(),".contains(c)).collect();
-        let missing: Vec<_> = names().filter(|name| !words.contains(name)).collect();
-        assert!(missing.is_empty(), "docs/language.md does not describe {missing:?}");
-    }
-
-    #[test]
-    fn every_primitive_has_a_surface_name() {
-        let named = |p: &Prim| {
-            BUILTINS
-                .iter()
-                .any(|(row, _)| matches!(row.meaning, Core(q) | Componentwise(q) if q == *p) || row.name == p.name())
-        };
-        let missing: Vec<_> = ALL.iter().filter(|p| !named(p)).collect();
-        assert!(missing.is_empty(), "{missing:?}");
-    }
-
-    #[test]
-    fn arity_is_known_where_fixed() {
-        let arity = |name: &str| rows(name).next().and_then(Builtin::arity);
-        assert_eq!(arity("add"), Some(2));
-        assert_eq!(arity("lmApply"), Some(2));
-        assert_eq!(arity("print"), None);
-        assert_eq!(arity("build"), Some(2));
-        assert_eq!(arity("map2"), Some(3));
-        assert_eq!(arity("Vec_init"), None);
-    }
-
-    #[test]
-    fn rows_choose_by_type() {
-        let meaning = |name: &str, args: &[Type]| select(name, args).map(|row| row.meaning);
-        assert_eq!(meaning("pow", &[Type::Float, Type::Integer]), Some(Core(Prim::Powi)));
-        assert_eq!(meaning("mul", &[Type::Float, Type::Integer]), Some(MulInteger));
-        assert_eq!(meaning("add", &[Type::Float, Type::Integer]), None);
-        assert_eq!(meaning("ts_sub", &[Type::Bool, Type::Bool]), None);
-        assert_eq!(meaning("$prim$exp", &[Type::Float]), Some(Primitive(Prim::Libm(Libm::Exp))));
-    }
 }

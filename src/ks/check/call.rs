@@ -138,9 +138,11 @@ impl Checker {
 
     /// Returns what a call of a built-in stands for.
     pub(super) fn body_of(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
-        #[cfg(test)]
-        if self.expansion.is_none() && span != Span::default() {
-            self.called.push((row.name.to_string(), types(&args)));
+        if let Some(called) = self.options.called
+            && self.expansion.is_none()
+            && span != Span::default()
+        {
+            called(&row.name, &types(&args));
         }
         match row.meaning {
             Meaning::Core(prim) | Meaning::Primitive(prim) => {

@@ -16,6 +16,8 @@ pub struct CheckOptions {
     /// Returns the B of `[suffwdpass f] : S -> (T, B)` for a function of a program, by doing the derivation. Without
     /// this option, calls of the halves of a function are errors, unless the halves are written by hand.
     pub record: Option<Record>,
+    /// Is told the built-ins that the program's own text calls, some of them more than once.
+    pub called: Option<Called>,
     /// The derivation by which derivatives are made, where the file does not choose one.
     pub derivation: Derivation,
     /// The states of folds that derivatives keep, where the program does not say.
@@ -24,6 +26,9 @@ pub struct CheckOptions {
 
 /// See [`CheckOptions::record`].
 pub type Record = fn(Checked, &FunName) -> Result<Type, Box<Diagnostic>>;
+
+/// See [`CheckOptions::called`]: the name of a built-in, and the types of the arguments of a call.
+pub type Called = fn(&str, &[Type]);
 
 /// A program without errors.
 #[derive(Clone, Debug, Default)]

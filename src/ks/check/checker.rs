@@ -29,9 +29,6 @@ pub struct Checker {
     pub(super) suggestions: Suggestions,
     pub(super) errors: Vec<Diagnostic>,
     pub(super) warnings: Vec<Diagnostic>,
-    /// The built-ins that the program calls in its own text, with the types of their arguments.
-    #[cfg(test)]
-    pub(super) called: Vec<(String, Vec<Type>)>,
 }
 
 impl Checker {
@@ -50,8 +47,6 @@ impl Checker {
             suggestions: Suggestions::default(),
             errors: Vec::new(),
             warnings: Vec::new(),
-            #[cfg(test)]
-            called: Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@
 
 mod arguments;
 mod arrays;
-mod builtins;
+pub mod builtins;
 mod call;
 mod checked;
 mod checker;
@@ -22,18 +22,18 @@ mod halves;
 mod head;
 mod lets;
 mod literals;
-mod names;
+pub mod names;
 mod program;
 mod scope;
 mod second_order;
 mod shapes;
 mod signatures;
-mod suggest;
+pub mod suggest;
 mod terms;
 mod types;
-mod written;
+pub mod written;
 
-pub use checked::{CheckOptions, Checked, Record};
+pub use checked::{Called, CheckOptions, Checked, Record};
 
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::Sexp;
@@ -62,6 +62,3 @@ fn each_once(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     }
     reported
 }
-
-#[cfg(test)]
-mod tests;

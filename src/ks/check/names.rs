@@ -20,15 +20,15 @@ const RESERVED: [&str; 13] =
 
 /// The most derivatives of derivatives that one name may ask for. The types of each have twice the parts of those of the
 /// one before.
-pub const MOST_DERIVATIVES: usize = 12;
+pub(super) const MOST_DERIVATIVES: usize = 12;
 
 /// Returns whether a name is a word of the grammar.
-pub fn is_reserved(name: &str) -> bool {
+pub(super) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name) || is_projection(name)
 }
 
 /// Returns whether a name is of the family `get$i$n`.
-pub fn is_projection(name: &str) -> bool {
+pub(super) fn is_projection(name: &str) -> bool {
     name.starts_with("get$") || name.starts_with("lmGet$")
 }
 
@@ -131,34 +131,9 @@ fn unmangle(mangled: &str) -> Option<Type> {
 }
 
 /// Returns a name as a shared string.
-pub fn symbol(s: &Sexp) -> Option<&Arc<str>> {
+pub(super) fn symbol(s: &Sexp) -> Option<&Arc<str>> {
     match &s.shape {
         Shape::Symbol(name) => Some(name),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn old_spellings() {
-        let shown = |name: &str| old_spelling(name).map(|n| n.to_string());
-        assert_eq!(shown("fwd$f"), Some("[fwd f]".into()));
-        assert_eq!(shown("fwd$rev$f"), Some("[fwd [rev f]]".into()));
-        assert_eq!(shown("add@ff"), Some("[add (Tuple Float Float)]".into()));
-        assert_eq!(shown("D$dot@vfi"), Some("[D [dot (Tuple (Vec Float) Integer)]]".into()));
-        assert_eq!(shown("f@v"), None);
-        assert_eq!(shown("a@xyz"), None);
-        assert_eq!(shown("plain"), None);
-    }
-
-    #[test]
-    fn projections() {
-        assert_eq!(projection("2$3"), Some((2, 3)));
-        assert_eq!(projection("0$3"), None);
-        assert_eq!(projection("4$3"), None);
-        assert_eq!(projection("x"), None);
     }
 }

@@ -56,16 +56,3 @@ fn text(s: &Sexp) -> String {
         |name| name.to_string(),
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn definitions_are_read() {
-        let map = DEFINITIONS.iter().find(|g| &*g.name == "map").expect("map is there");
-        assert_eq!(map.typing, "(Lam s t) (Tensor i s) -> (Tensor i t)");
-        assert_eq!(map.params.len(), 2);
-        assert!(DEFINITIONS.iter().all(|g| lm::scheme::Rule::parse(&g.typing).at_arity(g.params.len()).is_some()));
-    }
-}

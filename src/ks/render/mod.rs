@@ -48,6 +48,3 @@ fn place(source: &Source, span: Option<Span>) -> String {
         None => source.name().into(),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,8 +1,16 @@
-use super::*;
-use crate::ks::syntax_error::SyntaxError;
+//! Diagnostics as people, editors and programs see them.
 
+use lm::term::Span;
+use lmc::ks::diagnostic::Diagnostic;
+use lmc::ks::reader::read;
+use lmc::ks::render::{Format, json_without_code, render};
+use lmc::ks::source::Source;
+
+/// A text with a `)` too many, at a place, and what the reader says of it.
 fn stray(text: &str, at: u32) -> (Source, Diagnostic) {
-    let diagnostic = Diagnostic::from(SyntaxError::Stray(')')).at(Span { start: at, end: at + 1 });
+    let mut errors = read(text).errors;
+    let diagnostic = errors.pop().expect("the reader reports it");
+    assert!(errors.is_empty() && diagnostic.span == Some(Span { start: at, end: at + 1 }), "{diagnostic:?}");
     (Source::new("a.ks", text), diagnostic)
 }
 

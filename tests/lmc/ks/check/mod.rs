@@ -1,11 +1,17 @@
-use super::*;
-use crate::ks::front::{load, load_stage, prelude, prelude_forms};
-use crate::ks::reader::read;
-use crate::ks::source::Source;
-use crate::with_large_stack;
-use indexmap::IndexSet;
-use lm::term::*;
+//! The checker: what it makes of programs, and the mistakes that it finds.
+
+mod builtins;
+mod names;
+mod suggest;
+mod written;
+
+use lm::prim::Prim;
+use lm::term::{Expr, FunName, Kind, Op};
 use lm::types::Type;
+use lmc::ks::check::Checked;
+use lmc::ks::front::{load, load_stage, prelude};
+use lmc::ks::source::Source;
+use lmc::with_large_stack;
 
 fn program(text: &str) -> Checked {
     load(&Source::new("t.ks", text)).unwrap_or_else(|errors| panic!("{text}\n{errors:#?}"))
@@ -170,7 +176,7 @@ fn vector_operations_leave_discrete_parts() {
     let sum = body(&format!("(def f {ty} ((x : {ty}) (dx : Tuple (Tuple) Float)) (ts_add x dx))"));
     assert_eq!(sum.args_of(&Op::Tuple).map(<[Expr]>::len), Some(2));
     let dense = body("(def f (Tuple Float Float) (x : Tuple Float Float) (ts_scale 2.0 x))");
-    assert!(dense.args_of_prim(lm::prim::Prim::Mul).is_some());
+    assert!(dense.args_of_prim(Prim::Mul).is_some());
 }
 
 #[test]
@@ -208,33 +214,6 @@ fn nodes_have_places() {
     let text = "(def f Float (x : Float) (add x 1.0))";
     let e = body(text);
     assert_eq!(&text[e.span().start as usize..e.span().end as usize], "(add x 1.0)");
-}
-
-/// Every row of the table of built-ins is tested by an assertion of a program.
-#[test]
-fn the_language_tests_call_every_builtin() {
-    with_large_stack(|| {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language");
-        let mut untried: IndexSet<(&str, &str)> = builtins::typings().collect();
-        for entry in std::fs::read_dir(folder).expect("the folder is there") {
-            let path = entry.expect("the folder can be read").path();
-            if path.extension().is_some_and(|extension| extension == "ks") {
-                let text = std::fs::read_to_string(path).expect("the program can be read");
-                let mut checker = Checker::new(CheckOptions {
-                    record: Some(|program, f| {
-                        crate::derive::pipeline::record(program, f).map_err(|e| Box::new(e.into()))
-                    }),
-                    ..CheckOptions::default()
-                });
-                checker.program(&read(&text).forms, prelude_forms());
-                for (name, args) in &checker.called {
-                    let typing = builtins::typing_of(name, args).expect("the call was checked");
-                    untried.shift_remove(&typing);
-                }
-            }
-        }
-        assert!(untried.is_empty(), "no program of tests/language calls {untried:#?}");
-    });
 }
 
 /// A check whose time grows with the square of the number of definitions takes minutes here.

@@ -1,13 +1,13 @@
 //! Breaks the postcondition of each pass once, and shows that the check sees it.
 
-use super::PASSES;
-use crate::derive::postcondition::{Facts, check};
-use crate::ks::front;
-use crate::ks::source::Source;
-use crate::with_large_stack;
 use lm::effect::Effects;
 use lm::term::{Def, Fun, FunName, Program};
 use lm::types::Type;
+use lmc::derive::passes::{PASSES, named};
+use lmc::derive::postcondition::{Facts, check};
+use lmc::ks::front;
+use lmc::ks::source::Source;
+use lmc::with_large_stack;
 use std::sync::Arc;
 
 /// For each pass, a program whose last function is no result of the pass, and a part of the term that breaks it.
@@ -94,7 +94,7 @@ fn each_postcondition_can_fail() {
         }
         let mut wrong = Vec::new();
         for (name, text, term) in BROKEN {
-            let pass = super::named(name).unwrap_or_else(|| panic!("there is no pass {name}"));
+            let pass = named(name).unwrap_or_else(|| panic!("there is no pass {name}"));
             let (program, def) = program(text);
             let effects = Effects::of(&program);
             let is_recursive = |f: &FunName| *f == FunName::base("g");

@@ -1,6 +1,8 @@
 //! `lmc gradbench`, and the C++ that it is measured beside: `benches/gradbench/check.py` sends messages and compares
 //! outputs with formulas in plain Python.
 
+mod json;
+
 use std::process::Command;
 
 fn check(arguments: &[&str]) {
@@ -29,7 +31,7 @@ fn the_programs_in_cpp_give_what_the_formulas_give() {
 /// `benches/gradbench/evals.txt`, which GradBench reads, has the evals that there are models for.
 #[test]
 fn the_evals_are_listed() {
-    let listed: Vec<&str> = include_str!("../../benches/gradbench/evals.txt").lines().collect();
+    let listed: Vec<&str> = include_str!("../../../benches/gradbench/evals.txt").lines().collect();
     let known: Vec<&str> = lmc::gradbench::EVALS.iter().map(|eval| eval.module).collect();
     assert_eq!(listed, known);
 }

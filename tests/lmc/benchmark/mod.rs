@@ -1,0 +1,5 @@
+//! Measurements, file by file.
+
+mod argument;
+mod report;
+mod samples;

@@ -1,0 +1,3 @@
+//! The command line, file by file.
+
+mod progress;

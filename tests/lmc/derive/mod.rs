@@ -1,0 +1,5 @@
+//! Derivations: their passes, schedules and types.
+
+mod passes;
+mod schedule;
+mod typing;
