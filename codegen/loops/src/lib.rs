@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | [`ir`] | the language: statements, types, operations, printer, reader, checks of form |
 //! | [`analyses`] | facts about functions: aliases, effects, ranges, independence, .. |
-//! | [`layout`], [`interface`], [`symbol`] | how values lie in memory, what C calls, and by which names |
+//! | [`layout`], [`labels`], [`interface`], [`symbol`] | how values lie in memory, what C calls, and by which names |
 //! | [`lower`] | from terms to loops |
 //! | [`specialise`] | arguments that are known when compiling |
 //! | [`passes`] | from loops to faster loops |
@@ -21,7 +21,7 @@ mod error;
 pub mod interface;
 pub mod interp;
 pub mod ir;
-mod labels;
+pub mod labels;
 pub mod layout;
 pub mod lower;
 pub mod passes;

@@ -11,5 +11,6 @@ pub mod jam;
 pub mod ranges;
 pub mod roots;
 pub mod slices;
+pub mod times;
 pub mod verify;
 pub mod why_serial;

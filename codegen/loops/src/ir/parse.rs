@@ -22,19 +22,6 @@ pub fn parse(text: &str) -> Module {
     module
 }
 
-/// Returns the first loop of a function that runs in lanes. Panics where none does.
-pub fn first_in_lanes(function: &Function) -> For {
-    let mut found = None;
-    function.body.visit(&mut |stmt| {
-        if let Stmt::For(looped) = stmt
-            && looped.lanes > 1
-        {
-            found.get_or_insert((**looped).clone());
-        }
-    });
-    found.expect("a loop with lanes")
-}
-
 fn is_header(line: &str) -> bool {
     line.starts_with("fun ") || line.starts_with("recursive fun ")
 }

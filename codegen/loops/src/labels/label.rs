@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The names of a value: one, or one for each component of a tuple.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Label {
+pub enum Label {
     /// A name; components are numbered.
     Name(String),
     /// The name of a tangent or a cotangent, and what its shape is.
@@ -18,11 +18,18 @@ pub(crate) enum Label {
 
 /// A value that has the shape of a tangent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Like {
+pub enum Like {
     /// A part of the inputs.
     Part(Path),
     /// A part of a function's result at arguments that are parts of the inputs.
-    Result { function: Arc<Fun>, args: Vec<Path>, part: Path },
+    Result {
+        /// The function.
+        function: Arc<Fun>,
+        /// Where its arguments are among the inputs.
+        args: Vec<Path>,
+        /// Which part of the result it is.
+        part: Path,
+    },
     /// Nothing that the function takes.
     Unknown,
 }

@@ -348,6 +348,3 @@ impl Pass {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -16,7 +16,7 @@
 //!
 //! And what was just allocated shares nothing with what was there before, whatever its roots (`made`).
 
-mod contents;
+pub mod contents;
 mod made;
 pub mod written;
 
@@ -307,6 +307,3 @@ impl<'a> AliasFinder<'a> {
 fn is_buffer_operand(function: &Function, a: &Operand) -> bool {
     a.local().is_some_and(|x| is_buffer(function, x))
 }
-
-#[cfg(test)]
-mod tests;

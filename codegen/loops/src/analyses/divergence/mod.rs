@@ -363,6 +363,3 @@ fn made_local(root: Root) -> Option<Local> {
         Root::Inside(_) => None,
     }
 }
-
-#[cfg(test)]
-mod tests;

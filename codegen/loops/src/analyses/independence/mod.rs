@@ -324,6 +324,3 @@ fn is_buffer(function: &Function, x: Local) -> bool {
 fn is_number(locals: &[LocalInfo], x: Local) -> bool {
     matches!(locals[x.0 as usize].ty.as_scalar(), Some(Scalar::Float | Scalar::Integer))
 }
-
-#[cfg(test)]
-mod tests;

@@ -291,6 +291,3 @@ fn named(names: &Names, a: &Operand) -> Operand {
 fn name(names: &mut Names, stmt: &Stmt, copy: &Stmt) {
     names.extend(stmt.targets().into_iter().zip(copy.targets().into_iter().map(Operand::Local)));
 }
-
-#[cfg(test)]
-mod tests;

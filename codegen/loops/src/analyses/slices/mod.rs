@@ -183,6 +183,3 @@ fn replace(a: &mut Operand, known: &FxHashMap<Local, Operand>) {
         *a = other.clone();
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -20,17 +20,16 @@
 mod fold;
 mod sides;
 mod starts;
-mod times;
 mod uniform;
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::times::{Times, WriteTarget};
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
 use fold::folded;
 use rustc_hash::FxHashMap;
 use sides::Sides;
 use starts::Starts;
-use times::Times;
 use uniform::uniform;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -231,7 +230,7 @@ impl<'a> Sharer<'a> {
     }
 
     fn element_fact(&mut self, b: &Operand, i: &Operand) -> Fact {
-        let time = b.local().map_or(0, |b| self.times.last_change(b));
+        let time = b.local().map_or(0, |b| self.times.last_change(b, WriteTarget::is_seen_by));
         Fact::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
     }
 

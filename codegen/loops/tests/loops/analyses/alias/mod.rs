@@ -1,11 +1,13 @@
 //! Tests which buffers may share memory, and how often functions are looked at.
 
-use super::written::{settled, written_by};
-use super::*;
-use crate::analyses::cache::written;
-use crate::analyses::verify::verify;
-use crate::ir::Module;
-use crate::ir::parse::parse;
+mod contents;
+
+use loops::analyses::alias::written::{settled, written_by};
+use loops::analyses::alias::{Aliases, Written};
+use loops::analyses::cache::written;
+use loops::analyses::verify::verify;
+use loops::ir::parse::parse;
+use loops::ir::{Local, Module};
 
 /// Returns whether two locals of a function may share memory: in a loop that carries the state s%2, at first p%1.
 fn share(body: &str, next: u32, x: u32, y: u32) -> bool {

@@ -2,8 +2,8 @@
 
 use super::compare::{Rules, compare};
 use super::draw::Draw;
-use super::files::BECOMES;
 use super::with_stack;
+use crate::passes::BECOMES;
 use loops::ir::parse::parse;
 use std::path::Path;
 

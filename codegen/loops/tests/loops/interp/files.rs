@@ -3,14 +3,11 @@
 use super::compare::{Does, Rules, compare};
 use super::draw::Draw;
 use super::with_stack;
+use crate::passes::{BECOMES, files};
 use lm::timing::Timings;
 use loops::ir::parse::parse;
 use loops::ir::{FunId, Module};
 use loops::passes::{Checks, PASSES, Pass, Selection, run};
-use std::path::{Path, PathBuf};
-
-/// Between the loops before a pass and those after it.
-pub const BECOMES: &str = "; becomes\n";
 
 /// The pass that leaves checks out.
 const UNCHECKED: &str = "drop_checks";
@@ -50,14 +47,6 @@ impl Tally {
         self.failed += count(Does::Fails);
         self.silent.extend((count(Does::Gives) == 0).then_some(function));
     }
-}
-
-fn files(pass: &Pass) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/passes").join(pass.name);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be read").path()).collect();
-    files.sort();
-    files
 }
 
 /// The module with one function exported, and what it calls.

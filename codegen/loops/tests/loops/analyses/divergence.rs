@@ -1,9 +1,14 @@
 //! Tests what varies over the lanes of a loop, and how its buffers lie.
 
-use super::*;
-use crate::analyses::cache::written;
-use crate::analyses::verify::verify;
-use crate::ir::parse::{first_in_lanes, parse};
+use super::first_in_lanes;
+use loops::analyses::alias::Aliases;
+use loops::analyses::cache::written;
+use loops::analyses::divergence::{Divergence, Layout};
+use loops::analyses::verify::verify;
+use loops::analyses::why_serial::WhySerial;
+use loops::ir::parse::parse;
+use loops::ir::{Function, Local, Memory, Operand, Stmt};
+use std::collections::BTreeSet;
 
 fn spread(text: &str) -> Result<Divergence, WhySerial> {
     let module = parse(text);
@@ -14,20 +19,37 @@ fn spread(text: &str) -> Result<Divergence, WhySerial> {
 }
 
 /// Returns the body in `for %3 in 0..%0 lanes 4` of a function that gets n%0, b%1: [float] and rows%2: [[float]].
-fn of_body(body: &str) -> Result<Divergence, WhySerial> {
+fn in_lanes(body: &str) -> String {
     let head = "fun f(n%0: integer, b%1: [float], rows%2: [[float]]) -> () {\n  for %3 in 0..n%0 lanes 4 {\n";
-    spread(&format!("{head}{body}\nyield\n}}\nyield\n}}\n"))
+    format!("{head}{body}\nyield\n}}\nyield\n}}\n")
+}
+
+fn of_body(body: &str) -> Result<Divergence, WhySerial> {
+    spread(&in_lanes(body))
+}
+
+/// Returns the buffers that the loop of a function allocates, in order of their numbers.
+fn allocated(function: &Function) -> BTreeSet<Local> {
+    let mut allocated = BTreeSet::new();
+    first_in_lanes(function).body.visit(&mut |stmt| {
+        if let Stmt::Memory(Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _)) = stmt {
+            allocated.insert(*buffer);
+        }
+    });
+    allocated
 }
 
 /// Returns what varies and how allocated buffers are taken, as text.
 fn shown(body: &str) -> String {
-    let Divergence { varying, forms, .. } = match of_body(body) {
+    let spread = match of_body(body) {
         Ok(spread) => spread,
         Err(refusal) => return refusal.to_string(),
     };
-    let varying: Vec<String> = varying.iter().map(|x| format!("%{}", x.0)).collect();
-    let forms: String = forms.iter().map(|(x, form)| format!(", %{} {form:?}", x.0)).collect();
-    format!("{} vary{forms}", varying.join(" "))
+    let function = &parse(&in_lanes(body)).functions[0];
+    let varying = (0..function.locals.len()).filter(|i| spread.varies(&x(*i as u32)));
+    let varying: Vec<String> = varying.map(|i| format!("%{i}")).collect();
+    let forms = allocated(function).into_iter().map(|b| format!(", %{} {:?}", b.0, spread.form(b)));
+    format!("{} vary{}", varying.join(" "), forms.collect::<String>())
 }
 
 fn x(i: u32) -> Operand {

@@ -1,8 +1,14 @@
 //! Tests which loops have independent iterations, and what these leave behind.
 
-use super::*;
-use crate::analyses::verify::verify;
-use crate::ir::parse::{first_in_lanes, parse};
+use super::first_in_lanes;
+use loops::analyses::alias::Aliases;
+use loops::analyses::cache::Analyses;
+use loops::analyses::independence::{FunctionEffects, Independence};
+use loops::analyses::verify::verify;
+use loops::analyses::why_serial::WhySerial;
+use loops::ir::Local;
+use loops::ir::parse::parse;
+use std::collections::BTreeSet;
 
 /// Returns what is known of the loop of the first function that is marked.
 fn found(text: &str) -> Result<Independence, WhySerial> {

@@ -1,17 +1,22 @@
 //! Tests each pass alone: `tests/passes/PASS/*.loops` hold loops before and after it. `BLESS=1` writes the result; read
 //! the diff. Some files hold loops that a pass must leave alone.
 
-use super::{Checks, PASSES, Selection, run};
-use crate::analyses::verify::verify;
-use crate::ir::parse::parse;
+mod rectangular;
+
 use lm::timing::Timings;
+use loops::analyses::verify::verify;
+use loops::ir::parse::parse;
+use loops::passes::{Checks, PASSES, Pass, Selection, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const BECOMES: &str = "; becomes\n";
+/// Between the loops before a pass and those after it.
+pub const BECOMES: &str = "; becomes\n";
 
-fn files(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+/// Returns the files of a pass, in order.
+pub fn files(pass: &Pass) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/passes").join(pass.name);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be read").path()).collect();
     files.sort();
     files
@@ -19,9 +24,8 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn passes_do_what_the_files_say() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/passes");
     for pass in PASSES {
-        let files = files(&directory.join(pass.name));
+        let files = files(pass);
         assert!(!files.is_empty(), "no file shows what {} does", pass.name);
         for file in files {
             let text = fs::read_to_string(&file).expect("it can be read");
@@ -30,8 +34,9 @@ fn passes_do_what_the_files_say() {
             verify(&module).unwrap_or_else(|violation| panic!("{}: {violation}", file.display()));
             let comment: String = before.split_inclusive('\n').take_while(|line| line.starts_with(';')).collect();
             assert_eq!(format!("{comment}{module}\n"), before, "{} is not as loops are printed", file.display());
-            let checks = if (pass.when)(Checks::Hoisted) { Checks::Hoisted } else { Checks::None };
             let selection = Selection::Only(vec![pass.name.to_string()]);
+            let hoisted = selection.passes(Checks::Hoisted).expect("there is such a pass");
+            let checks = if hoisted.is_empty() { Checks::None } else { Checks::Hoisted };
             run(&mut module, &selection, checks, &Timings::default()).expect("there is such a pass");
             let found = module.to_string();
             assert_eq!(parse(&found).to_string(), found, "{} reads back", file.display());

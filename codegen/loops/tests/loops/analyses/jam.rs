@@ -1,9 +1,9 @@
 //! Tests loops whose iterations run side by side, written out.
 
-use super::expanded;
-use crate::analyses::verify::verify;
-use crate::ir::Module;
-use crate::ir::parse::parse;
+use loops::analyses::jam::expanded;
+use loops::analyses::verify::verify;
+use loops::ir::Module;
+use loops::ir::parse::parse;
 
 const PRODUCT: &str = "fun f(n#0: integer, m#1: integer, v%2: [float], w%3: [float]) -> () {
   for i%4 in 0..n#0 jam 2 {

@@ -1,10 +1,10 @@
 //! Tests slices by files: `tests/slices/*.loops` hold loops, and behind them the slices of the first function and of
 //! its callees. `BLESS=1` writes the slices; read the diff.
 
-use super::{Slices, Wanted};
-use crate::analyses::verify::verify;
-use crate::ir::FunId;
-use crate::ir::parse::parse;
+use loops::analyses::slices::{Slices, Wanted};
+use loops::analyses::verify::verify;
+use loops::ir::FunId;
+use loops::ir::parse::parse;
 use std::fs;
 use std::path::Path;
 

@@ -16,11 +16,21 @@ const FEW: usize = 8;
 
 /// The target of a write.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum WriteTarget {
+pub enum WriteTarget {
     /// A buffer.
     Itself(Local),
     /// All that a buffer reaches, since a function gets it.
     Reach(Local),
+}
+
+impl WriteTarget {
+    /// Returns whether the buffer may show what was written.
+    pub fn is_seen_by(&self, b: Local, aliases: &Aliases) -> bool {
+        match self {
+            WriteTarget::Itself(x) => aliases.may_share(*x, b),
+            WriteTarget::Reach(x) => aliases.shows(b, &aliases.reach(*x)),
+        }
+    }
 }
 
 /// A write.
@@ -43,7 +53,7 @@ struct Seen {
 }
 
 /// The times of the buffers of a function, while its statements are gone through.
-pub(super) struct Times<'a> {
+pub struct Times<'a> {
     aliases: &'a Aliases,
     written: &'a [Written],
     now: usize,
@@ -52,13 +62,11 @@ pub(super) struct Times<'a> {
     /// The writes of `all` to buffers with few roots, by root.
     by_root: FxHashMap<Root, Log>,
     rest: Log,
-    /// How many writes were looked at.
-    #[cfg(test)]
-    looked_at: std::cell::Cell<usize>,
 }
 
 impl<'a> Times<'a> {
-    pub(super) fn new(aliases: &'a Aliases, written: &'a [Written]) -> Times<'a> {
+    /// Returns the times before the first statement, given what each function of the module writes to.
+    pub fn new(aliases: &'a Aliases, written: &'a [Written]) -> Times<'a> {
         Times {
             aliases,
             written,
@@ -67,13 +75,16 @@ impl<'a> Times<'a> {
             all: vec![],
             by_root: FxHashMap::default(),
             rest: vec![],
-            #[cfg(test)]
-            looked_at: std::cell::Cell::default(),
         }
     }
 
-    /// A number that is another one whenever what the buffer shows may be.
-    pub(super) fn last_change(&mut self, b: Local) -> usize {
+    /// Returns a number that is another one whenever what the buffer shows may be. `is_seen_by` is asked for each write
+    /// that is looked at ([`WriteTarget::is_seen_by`]).
+    pub fn last_change(
+        &mut self,
+        b: Local,
+        mut is_seen_by: impl FnMut(&WriteTarget, Local, &Aliases) -> bool,
+    ) -> usize {
         let Some(mut seen) = self.seen.remove(&b) else {
             let roots = few(&self.aliases.roots_of(b));
             let lengths = self.logs(&roots).into_iter().map(<[NotedWrite]>::len).collect();
@@ -84,7 +95,7 @@ impl<'a> Times<'a> {
         for (log, length) in logs.into_iter().zip(&mut seen.lengths) {
             let known = seen.time;
             let mut new = log[*length..].iter().rev().take_while(|write| write.time > known);
-            let latest = new.find(|write| self.shows(b, &write.target));
+            let latest = new.find(|write| is_seen_by(&write.target, b, self.aliases));
             seen.time = latest.map_or(known, |write| write.time);
             *length = log.len();
         }
@@ -94,7 +105,7 @@ impl<'a> Times<'a> {
     }
 
     /// A statement is passed: what it writes, in its blocks, too, may be another from here on.
-    pub(super) fn pass_stmt(&mut self, stmt: &Stmt) {
+    pub fn pass_stmt(&mut self, stmt: &Stmt) {
         let mut targets = vec![];
         let mut see = |stmt: &Stmt| {
             targets.extend(stmt.writes().map(WriteTarget::Itself));
@@ -130,80 +141,9 @@ impl<'a> Times<'a> {
         let own = roots.iter().map(|root| self.by_root.get(root).map_or(&[][..], |log| log));
         own.chain([&self.rest[..]]).collect()
     }
-
-    fn shows(&self, b: Local, target: &WriteTarget) -> bool {
-        #[cfg(test)]
-        self.looked_at.set(self.looked_at.get() + 1);
-        match target {
-            WriteTarget::Itself(x) => self.aliases.may_share(*x, b),
-            WriteTarget::Reach(x) => self.aliases.shows(b, &self.aliases.reach(*x)),
-        }
-    }
 }
 
 /// Returns the roots, if they are few; what has none is not known, and may be anything.
 fn few(roots: &Roots) -> Option<Vec<Root>> {
     (1..=FEW).contains(&roots.len()).then(|| roots.iter().collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ir::parse::parse;
-    use crate::ir::{Memory, Stmt};
-
-    /// Returns how many writes are looked at for a function, in which each load asks for its buffer.
-    fn looked_at(body: &str) -> usize {
-        let module = parse(&format!("fun f(p%0: [float], t%1: [[float]]) -> () {{\n{body}yield\n}}\n"));
-        let function = &module.functions[0];
-        let written = [Written::new()];
-        let aliases = Aliases::of(function, &written);
-        let mut times = Times::new(&aliases, &written);
-        let mut pass = |stmt: &Stmt| match stmt {
-            Stmt::Memory(Memory::Load(_, b, _)) => drop(times.last_change(b.local().expect("it is a local"))),
-            stmt => times.pass_stmt(stmt),
-        };
-        function.body.stmts.iter().for_each(&mut pass);
-        times.looked_at.get()
-    }
-
-    /// Returns so many rounds: a buffer, stored to twice, and loaded from in between and in the end, as is the first
-    /// one.
-    fn apart(rounds: usize) -> String {
-        let round = |i: usize| {
-            let b = 10 * (i + 1);
-            format!(
-                "%{b} = alloc [float] 2\nstore %{b}[0] = 1.0\n%{} = load %{b}[0]\nstore %{b}[1] = 2.0\n\
-                 %{} = load %{b}[0]\n%{} = load p%0[0]\n",
-                b + 1,
-                b + 2,
-                b + 3
-            )
-        };
-        (0..rounds).map(round).collect()
-    }
-
-    /// Rows of a table that may be any of so many: each is stored to, loaded from, and put into the table.
-    fn together(rounds: usize) -> String {
-        let round = |i: usize| {
-            let b = 10 * (i + 1);
-            format!(
-                "%{b} = alloc [float] 2\nstore %2[{i}] = %{b}\n%{row} = load %2[0]\nstore %{row}[0] = 1.0\n\
-                 %{} = load %{row}[0]\n%{} = load %{row}[1]\n%{} = load %{b}[1]\n",
-                b + 2,
-                b + 3,
-                b + 4,
-                row = b + 1
-            )
-        };
-        format!("%2 = alloc [[float]] {rounds}\n") + &(0..rounds).map(round).collect::<String>()
-    }
-
-    #[test]
-    fn as_many_writes_are_looked_at_as_there_are_statements() {
-        for program in [apart, together] {
-            let [few, many] = [100, 400].map(|rounds| looked_at(&program(rounds)));
-            assert!(few > 0 && many <= 5 * few, "{few} and {many}");
-        }
-    }
 }

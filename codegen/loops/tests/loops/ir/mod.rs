@@ -1,0 +1,3 @@
+//! The language of loops.
+
+mod verify;

@@ -1,0 +1,44 @@
+//! Violations of the rules of form.
+
+use lm::term::{FunName, Span};
+use loops::ir::{Block, Function, Local, LocalInfo, Module, Op, Operand, Scalar, Stmt, well_formed};
+
+/// Returns a function of one Float with a Bool and a Float for locals.
+fn violation(stmts: Vec<Stmt>, result: Operand) -> String {
+    let local = |scalar: Scalar| LocalInfo { ty: scalar.ty(), name: None, is_size: false };
+    let function = Function {
+        name: FunName::base("f"),
+        locals: vec![local(Scalar::Float), local(Scalar::Bool), local(Scalar::Float)],
+        params: vec![Local(0)],
+        results: vec![Scalar::Float.ty()],
+        body: Block { stmts, results: vec![result] },
+        recursive: false,
+        c_wrapper: false,
+        cold: false,
+        row_sizes: vec![],
+        allocates: false,
+        filled: vec![],
+        span: Span::default(),
+    };
+    well_formed(&Module { functions: vec![function], ..Module::default() }).err().unwrap_or_default()
+}
+
+fn local(i: u32) -> Operand {
+    Operand::Local(Local(i))
+}
+
+#[test]
+fn violations_are_found() {
+    let square = || Stmt::Let(Local(2), Op::MulF, vec![local(0), local(0)]);
+    assert_eq!(violation(vec![square()], local(2)), "");
+    assert_eq!(violation(vec![], local(2)), "loops of f: %2 is not in scope");
+    assert_eq!(violation(vec![square(), square()], local(2)), "loops of f: %2 is set twice, or is no local");
+    assert_eq!(violation(vec![], Operand::Bool(true)), "loops of f: bool where float belongs");
+    let wrong = Stmt::Let(Local(1), Op::MulF, vec![local(0), local(0)]);
+    assert_eq!(violation(vec![wrong], local(0)), "loops of f: float where bool belongs");
+    let inner = Block { stmts: vec![square()], results: vec![] };
+    let branch = Stmt::If(vec![], Operand::Bool(true), inner, Block::default());
+    assert_eq!(violation(vec![branch], local(2)), "loops of f: %2 is not in scope");
+    let short = Stmt::Let(Local(2), Op::MulF, vec![local(0)]);
+    assert_eq!(violation(vec![short], local(2)), "loops of f: 1 operands for 2 places");
+}
