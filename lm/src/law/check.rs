@@ -72,10 +72,14 @@ fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
         domain: None,
     };
     let left = types.type_of(&expand(lhs, count, &sequences))?;
+    let known: Vec<Name> = types.metas.keys().cloned().collect();
     if let Scheme::LM(s, t) = types.resolve(&left) {
         types.domain = Some((*s, *t));
     }
     let right = types.type_of(&expand(rhs, count, &sequences))?;
+    if let Some(name) = types.metas.keys().find(|name| !known.contains(name)) {
+        return Err(format!("{name} is not on the left side"));
+    }
     types.unify(&left, &right)?;
     Ok(types)
 }

@@ -233,7 +233,7 @@ fn read_line(line: &str) -> Option<Law> {
     let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect();
     match columns[..] {
         [name, source, text] => Some(Law::equation(name, source, text)),
-        _ => panic!("malformed law `{line}`"),
+        _ => panic!("law `{line}` is not a name, a source and a law, at least two blanks apart"),
     }
 }
 
