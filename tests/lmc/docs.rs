@@ -208,8 +208,11 @@ fn the_passes_on_terms_are_listed() {
 
 #[test]
 fn the_passes_over_loops_are_listed() {
-    let rows = PASSES.iter().map(|pass| format!("| `{}` | {} |\n", pass.name, pass.purpose));
-    holds("codegen", "passes", &format!("| pass | does |\n| --- | --- |\n{}", rows.collect::<String>()));
+    let order = |reorders| if reorders { "may change" } else { "kept" };
+    let row =
+        |pass: &loops::passes::Pass| format!("| `{}` | {} | {} |\n", pass.name, pass.purpose, order(pass.reorders));
+    let rows: String = PASSES.iter().map(row).collect();
+    holds("codegen", "passes", &format!("| pass | does | order of sums |\n| --- | --- | --- |\n{rows}"));
 }
 
 /// The number at the end of a source, such as that of a figure.

@@ -29,6 +29,8 @@ pub struct Pass {
     pub name: &'static str,
     /// The purpose of the pass, with a verb first.
     pub purpose: &'static str,
+    /// Whether it may add up a sum in another order.
+    pub reorders: bool,
     /// Returns whether it runs.
     pub(super) when: fn(Checks) -> bool,
     pub(super) work: PassWork,

@@ -12,11 +12,7 @@ use loops::passes::{Checks, PASSES, Pass, Selection, run};
 /// The pass that leaves checks out.
 const UNCHECKED: &str = "drop_checks";
 
-/// The passes that add up sums in another order.
-const REORDERING: &[&str] =
-    &["fusion", "interchange", "vectorize", "pack_rows", "parallelize", "unroll_and_jam", "scalar_promotion"];
-
-/// How close Floats are then.
+/// How close Floats are after a pass that adds up sums in another order.
 const REORDERED: f64 = 1e-9;
 
 /// Functions that give nothing, whatever the arguments: recursions without an end, and a loop of 9000 iterations over
@@ -67,7 +63,7 @@ fn after(pass: &Pass, before: &Module, rules: Rules) -> Module {
 
 /// Errors: what differs, with the pass, the function and the arguments.
 fn runs_alike(pass: &Pass, module: &Module, name: &str, tally: &mut Tally) -> Result<(), String> {
-    let tolerance = if REORDERING.contains(&pass.name) { REORDERED } else { 0.0 };
+    let tolerance = if pass.reorders { REORDERED } else { 0.0 };
     let rules = Rules { tolerance, unchecked: pass.name == UNCHECKED };
     for i in 0..module.functions.len() {
         let before = alone(module, FunId(i));

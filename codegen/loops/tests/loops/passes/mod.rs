@@ -7,6 +7,7 @@ use lm::timing::Timings;
 use loops::analyses::verify::verify;
 use loops::ir::parse::parse;
 use loops::passes::{Checks, PASSES, Pass, Selection, run};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,7 @@ fn passes_do_what_the_files_say() {
     for pass in PASSES {
         let files = files(pass);
         assert!(!files.is_empty(), "no file shows what {} does", pass.name);
+        let mut changes = false;
         for file in files {
             let text = fs::read_to_string(&file).expect("it can be read");
             let (before, after) = text.split_once(BECOMES).unwrap_or((&text, ""));
@@ -37,7 +39,9 @@ fn passes_do_what_the_files_say() {
             let selection = Selection::Only(vec![pass.name.to_string()]);
             let hoisted = selection.passes(Checks::Hoisted).expect("there is such a pass");
             let checks = if hoisted.is_empty() { Checks::None } else { Checks::Hoisted };
+            let given = module.to_string();
             run(&mut module, &selection, checks, &Timings::default()).expect("there is such a pass");
+            changes |= module.to_string() != given;
             let found = module.to_string();
             assert_eq!(parse(&found).to_string(), found, "{} reads back", file.display());
             if std::env::var_os("BLESS").is_some() {
@@ -46,5 +50,21 @@ fn passes_do_what_the_files_say() {
                 assert_eq!(found, after, "{}", file.display());
             }
         }
+        assert!(changes, "no file has loops that {} changes: is it in ORDER?", pass.name);
     }
+}
+
+#[test]
+fn passes_first_run_in_the_order_of_their_rows() {
+    let mut run_at_all = HashSet::new();
+    for checks in [Checks::Full, Checks::Hoisted, Checks::None] {
+        let runs = Selection::All.passes(checks).expect("all of them are known");
+        let mut seen = HashSet::new();
+        let first: Vec<&str> = runs.iter().map(|pass| pass.name).filter(|name| seen.insert(*name)).collect();
+        let rows: Vec<&str> = PASSES.iter().map(|pass| pass.name).filter(|name| seen.contains(name)).collect();
+        assert_eq!(first, rows, "ORDER and PASSES of codegen/loops/src/passes/mod.rs");
+        run_at_all.extend(first);
+    }
+    let never: Vec<&str> = PASSES.iter().map(|pass| pass.name).filter(|name| !run_at_all.contains(name)).collect();
+    assert!(never.is_empty(), "not in ORDER of codegen/loops/src/passes/mod.rs: {never:?}");
 }
