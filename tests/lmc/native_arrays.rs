@@ -1,8 +1,8 @@
 //! Native code on arrays against the interpreter: values to the bit, errors with their numbers and places; with default
 //! options, in lanes and with fast arithmetic, values to a tolerance, and errors where there are some.
 //!
-//! Each program is called unoptimised, at one of the levels of optimisation in turn, and with default options, on random
-//! arguments whose tensors have sizes that loops get wrong: 0, 1, 2, a prime.
+//! Each program is called at every level of optimisation, on random arguments whose tensors have sizes that loops get
+//! wrong: 0, 1, 2, a prime.
 
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
@@ -124,14 +124,13 @@ impl Sized {
 }
 
 fn check(texts: &[&str]) {
-    for (i, text) in texts.iter().enumerate() {
-        with_large_stack(|| check_at(1 + i as u8 % 3, text));
-    }
+    texts.iter().for_each(|text| with_large_stack(|| check_one(text)));
 }
 
-fn check_at(level: u8, text: &str) {
+fn check_one(text: &str) {
     let case = Case::new(text, &[Derivative::Fwd, Derivative::Rev]);
-    let jits = [case.jit(0), case.jit(level), case.compiled(native::Options::default())];
+    let mut jits: Vec<Jit> = (0..=3).map(|level| case.jit(level)).collect();
+    jits.push(case.compiled(native::Options::default()));
     let params = case.params();
     for (seed, sizes) in [vec![0], vec![1], vec![2], vec![7], vec![0, 1, 2, 3, 5], vec![3, 4]].into_iter().enumerate() {
         let mut random = Sized { random: SplitMix::new(seed as u64), sizes };

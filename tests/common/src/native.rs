@@ -238,7 +238,7 @@ impl Way {
     }
 }
 
-/// Returns the value with its Floats changed by 45 times their rounding error.
+/// Returns the value with its Floats changed by 1e-14 of themselves: in their last two digits.
 fn nudged(value: &Value) -> Value {
     match value {
         Value::Float(x) => Value::Float(x * (1.0 + 1e-14)),
