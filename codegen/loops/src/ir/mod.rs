@@ -287,6 +287,24 @@ impl Stmt {
 }
 
 impl Function {
+    /// Returns a function of which nothing more is known: `mark` and passes find out the rest.
+    pub fn new(name: FunName, params: Vec<Local>, locals: Vec<LocalInfo>, body: Block, span: Span) -> Function {
+        Function {
+            name,
+            results: body.results.iter().map(|a| a.ty(&locals)).collect(),
+            locals,
+            params,
+            body,
+            recursive: false,
+            c_wrapper: false,
+            cold: false,
+            allocates: false,
+            row_sizes: vec![],
+            filled: vec![],
+            span,
+        }
+    }
+
     /// Returns the type of an operand in this function.
     pub fn ty(&self, operand: &Operand) -> Ty {
         operand.ty(&self.locals)

@@ -62,20 +62,9 @@ impl Reader<'_> {
         let params = list(params).map(|param| self.read_param(param)).collect();
         let body = self.read_block();
         assert_eq!(self.lines.next(), Some("}"), "a function ends");
-        Function {
-            name: FunName::base(name),
-            locals: std::mem::take(&mut self.locals),
-            params,
-            results: self.results[i].clone(),
-            body,
-            recursive: false,
-            c_wrapper: false,
-            cold: false,
-            row_sizes: vec![],
-            allocates: false,
-            filled: vec![],
-            span: Span::default(),
-        }
+        let locals = std::mem::take(&mut self.locals);
+        let function = Function::new(FunName::base(name), params, locals, body, Span::default());
+        Function { results: self.results[i].clone(), ..function }
     }
 
     fn read_param(&mut self, text: &str) -> Local {

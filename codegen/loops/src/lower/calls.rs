@@ -40,20 +40,7 @@ impl<'a> Body<'a> {
         };
         let block = Block { stmts: body.stmts, results: block_results };
         let locals = body.locals;
-        Ok(Function {
-            name,
-            locals,
-            params,
-            results,
-            body: block,
-            recursive: false,
-            c_wrapper: false,
-            cold: false,
-            row_sizes: vec![],
-            allocates: false,
-            filled: vec![],
-            span,
-        })
+        Ok(Function { results, ..Function::new(name, params, locals, block, span) })
     }
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.

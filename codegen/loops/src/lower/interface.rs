@@ -67,24 +67,10 @@ pub(super) fn interface(
     for (fields, result) in storage.iter().zip(results) {
         out.extend(body.hand_over(fields, result)?);
     }
-    let types = out.iter().map(|a| body.ty_of(a)).collect();
     let name = def.fun.name.version(Version::CInterface);
     let (span, locals) = (def.body.span(), body.locals);
     let block = Block { stmts: body.stmts, results: out };
-    let function = Function {
-        name,
-        locals,
-        params,
-        results: types,
-        body: block,
-        recursive: false,
-        c_wrapper: true,
-        cold: false,
-        row_sizes: vec![],
-        allocates: false,
-        filled: vec![],
-        span,
-    };
+    let function = Function { c_wrapper: true, ..Function::new(name, params, locals, block, span) };
     Ok((Interface { inputs, outputs, function: next }, Some(function)))
 }
 

@@ -269,20 +269,9 @@ fn outlined(module: &Module, shape: &Shape, place: &Place, parameters: &[Vec<usi
     let results = shape.looped.results.iter().map(|x| Operand::Local(*x)).collect();
     let nest = Block { stmts: vec![Stmt::For(Box::new(shape.looped.clone()))], results };
     let body = nest.copy_from(&inner, &mut locals, given);
-    Function {
-        name: of.name.version(Version::Loops(number)),
-        params: (0..parameters.len() as u32).map(Local).collect(),
-        results: body.results.iter().map(|a| a.ty(&locals)).collect(),
-        locals,
-        body,
-        recursive: false,
-        c_wrapper: false,
-        cold: shape.cold,
-        allocates: false,
-        row_sizes: vec![],
-        filled: vec![],
-        span: of.span,
-    }
+    let params = (0..parameters.len() as u32).map(Local).collect();
+    let name = of.name.version(Version::Loops(number));
+    Function { cold: shape.cold, ..Function::new(name, params, locals, body, of.span) }
 }
 
 /// Puts calls in the places of loops, by their indices.

@@ -6,20 +6,10 @@ use loops::ir::{Block, Function, Local, LocalInfo, Module, Op, Operand, Scalar, 
 /// Returns a function of one Float with a Bool and a Float for locals.
 fn violation(stmts: Vec<Stmt>, result: Operand) -> String {
     let local = |scalar: Scalar| LocalInfo { ty: scalar.ty(), name: None, is_size: false };
-    let function = Function {
-        name: FunName::base("f"),
-        locals: vec![local(Scalar::Float), local(Scalar::Bool), local(Scalar::Float)],
-        params: vec![Local(0)],
-        results: vec![Scalar::Float.ty()],
-        body: Block { stmts, results: vec![result] },
-        recursive: false,
-        c_wrapper: false,
-        cold: false,
-        row_sizes: vec![],
-        allocates: false,
-        filled: vec![],
-        span: Span::default(),
-    };
+    let locals = vec![local(Scalar::Float), local(Scalar::Bool), local(Scalar::Float)];
+    let body = Block { stmts, results: vec![result] };
+    let function = Function::new(FunName::base("f"), vec![Local(0)], locals, body, Span::default());
+    let function = Function { results: vec![Scalar::Float.ty()], ..function };
     well_formed(&Module { functions: vec![function], ..Module::default() }).err().unwrap_or_default()
 }
 
