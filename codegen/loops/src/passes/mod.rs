@@ -135,7 +135,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "fusion",
         purpose: "fuses loops over the same range, and drops buffers that only pass values on",
-        reorders: true,
+        reorders: false,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: fusion::run }),
     },
@@ -234,7 +234,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "pack_rows",
         purpose: "copies rows that lanes read more than once side by side",
-        reorders: true,
+        reorders: false,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: pack_rows::run }),
     },
@@ -255,7 +255,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "unroll_and_jam",
         purpose: "runs iterations of outer loops side by side, so that they load shared values once",
-        reorders: true,
+        reorders: false,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Effects, run: unroll_and_jam::run }),
     },

@@ -75,7 +75,8 @@ impl Source {
         const SPECIAL: [f64; 5] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0];
         match self.draw.special && self.below(3) == 0 {
             true => SPECIAL[self.below(5) as usize],
-            false => self.below(17) as f64 / 4.0 - 2.0,
+            // No small fractions of two: sums of those are the same in any order.
+            false => self.below(17) as f64 / 4.1 - 1.9,
         }
     }
 
