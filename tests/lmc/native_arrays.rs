@@ -103,7 +103,7 @@ struct Sized {
 impl Sized {
     fn value(&mut self, ty: &Type) -> Value {
         match ty {
-            Type::Float => Value::Float((self.random.draw() % 17) as f64 / 4.0 - 2.0),
+            Type::Float => Value::Float((self.random.draw() % 17) as f64 / 4.1 - 1.9),
             Type::Integer => Value::Integer((self.random.draw() % 6) as i64 - 1),
             Type::Bool => Value::Bool(self.random.draw().is_multiple_of(2)),
             Type::String => Value::String("text".into()),
