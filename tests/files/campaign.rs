@@ -2,7 +2,7 @@
 //!
 //! Each test runs in a process of its own, so that a crash of native code is a finding, too, and only ends that test.
 //! The report counts programs, and holds for each disagreement the command that repeats it and what the test printed,
-//! with the smallest program found.
+//! with the smallest program found. It is written after each round, so that a campaign may be ended at any time.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -74,12 +74,14 @@ pub fn run(args: &[String]) -> ExitCode {
         }
     };
     let draws: Vec<&Draw> = DRAWS.iter().filter(|(name, ..)| name.contains(&request.only)).collect();
-    let report = report(&request, &draws);
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("campaign.md");
-    std::fs::write(&path, &report.text).unwrap_or_else(|error| eprintln!("{}: {error}", path.display()));
-    println!("{}", report.text);
-    println!("{} disagreements; this report is {}", report.findings, path.display());
-    if report.findings == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let record = run_rounds(&request, &draws, |record| {
+        let text = told(&request, &draws, record);
+        std::fs::write(&path, text).unwrap_or_else(|error| eprintln!("{}: {error}", path.display()));
+    });
+    println!("{}", told(&request, &draws, &record));
+    println!("{} disagreements; this report is {}", record.findings.len(), path.display());
+    if record.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Errors: what is wrong with the command line.
@@ -102,9 +104,11 @@ fn request(args: &[String]) -> Result<Request, String> {
     Ok(request)
 }
 
-struct Report {
-    text: String,
-    findings: usize,
+/// What has been seen.
+struct Record {
+    /// Of each test.
+    counts: Vec<Counts>,
+    findings: Vec<Finding>,
 }
 
 /// The rounds that have been started.
@@ -115,26 +119,30 @@ struct Started {
 }
 
 /// Runs rounds of all tests on all processors until the time is over or there have been enough programs.
-fn report(request: &Request, draws: &[&Draw]) -> Report {
+///
+/// After each round `save` gets what has been seen.
+fn run_rounds(request: &Request, draws: &[&Draw], save: impl Fn(&Record) + Sync) -> Record {
     let end = request.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
     let started = Mutex::new(Started::default());
-    let counts: Mutex<Vec<Counts>> = Mutex::new(draws.iter().map(|_| Counts::default()).collect());
-    let findings = Mutex::new(vec![]);
+    let counts = draws.iter().map(|_| Counts::default()).collect();
+    let record = Mutex::new(Record { counts, findings: vec![] });
     let work = || {
         while let Some(number) = next(&started, request, end, draws) {
             let (i, seed) = (number % draws.len(), request.seed + (number / draws.len()) as u64);
             let (name, cases, _) = *draws[i];
             let start = Instant::now();
             let output = round(name, cases, seed);
-            let mut counts = counts.lock().expect("no worker panics");
-            counts[i].rounds += 1;
-            counts[i].time += start.elapsed();
-            counts[i].longest = counts[i].longest.max(start.elapsed());
+            let mut record = record.lock().expect("no worker panics");
+            let counts = &mut record.counts[i];
+            counts.rounds += 1;
+            counts.time += start.elapsed();
+            counts.longest = counts.longest.max(start.elapsed());
             if !output.status.success() {
                 eprintln!("{name} disagrees with seed {seed}");
-                counts[i].failed += 1;
-                findings.lock().expect("no worker panics").push(Finding { name, seed, cases, output });
+                counts.failed += 1;
+                record.findings.push(Finding { name, seed, cases, output });
             }
+            save(&record);
         }
     };
     std::thread::scope(|scope| {
@@ -142,8 +150,7 @@ fn report(request: &Request, draws: &[&Draw]) -> Report {
             scope.spawn(work);
         }
     });
-    let (counts, findings) = (counts.into_inner().expect("all ended"), findings.into_inner().expect("all ended"));
-    Report { text: told(request, draws, &counts, &findings), findings: findings.len() }
+    record.into_inner().expect("all ended")
 }
 
 /// Returns the number of the next round; `None` where the campaign is over.
@@ -166,7 +173,8 @@ fn round(name: &str, cases: u32, seed: u64) -> Output {
     test.output().expect("this program starts")
 }
 
-fn told(request: &Request, draws: &[&Draw], counts: &[Counts], findings: &[Finding]) -> String {
+/// The report.
+fn told(request: &Request, draws: &[&Draw], Record { counts, findings }: &Record) -> String {
     let total: u64 = draws.iter().zip(counts).map(|((_, cases, _), counts)| u64::from(counts.rounds * cases)).sum();
     let mut text = format!("# Campaign, from seed {}: {total} programs\n\n", request.seed);
     text += "| test | compares | rounds | programs | seconds | longest round, s | rounds that disagree |\n";

@@ -7,6 +7,7 @@
 pub mod agreement;
 pub mod all_ways;
 pub mod category;
+pub mod compile_time;
 pub mod cost;
 pub mod draw;
 pub mod families;

@@ -1,7 +1,8 @@
 //! Native code beside the interpreter: a function and its derivatives, compiled in several ways, called with values of
 //! chosen sizes.
 
-use super::generate_arrays::Signature;
+use crate::compile_time;
+use crate::generate_arrays::Signature;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
@@ -85,7 +86,7 @@ impl Case {
         let entries: Vec<FunName> = [f.clone()].into_iter().chain(derivatives.iter().cloned()).collect();
         let info = SourceInfo::new("case.ks", text);
         let compile = |way: &Way| {
-            let jit = Jit::new(pipeline.program(), &entries, &info, &way.options);
+            let jit = compile_time::limited(|| Jit::new(pipeline.program(), &entries, &info, &way.options));
             let jit = jit.unwrap_or_else(|error| panic!("{}: {error}\n{text}", way.name));
             let divides = jit.module().loops().to_string().contains(" on threads");
             Compiled { way: way.clone(), jit, divides }

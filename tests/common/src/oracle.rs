@@ -5,6 +5,7 @@
 //! demos, of the programs of `tests/language` and `tests/cases`, and of random programs. `LMC_SEED` chooses the random
 //! programs; one that fails is shown as small as [`shrink`] makes it.
 
+use crate::compile_time;
 use crate::generate_arrays::{self, Generated};
 use crate::native::unoptimised;
 use crate::{generate, generate_scaled, random, shrink};
@@ -240,7 +241,8 @@ impl Plan<'_> {
             entries.extend([vec![f.clone()], made].concat());
         }
         let info = SourceInfo::new(source.name(), source.text());
-        let jit = self.natively.then(|| Jit::new(pipeline.program(), &entries, &info, &unoptimised()));
+        let compile = || Jit::new(pipeline.program(), &entries, &info, &unoptimised());
+        let jit = self.natively.then(|| compile_time::limited(compile));
         let jit = jit.transpose().map_err(|error| error.to_string())?;
         let (mut module, _) = lower(pipeline.program(), &entries).map_err(|error| error.to_string())?;
         module.keeps_order = true;
