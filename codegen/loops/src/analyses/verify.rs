@@ -1,11 +1,12 @@
-//! Checks all rules of loops: the rules of form, and that loops in lanes can run in lanes.
+//! Checks all rules of loops: the rules of form, that loops in lanes can run in lanes, and that what a call changes is
+//! one argument.
 
 use super::alias::Aliases;
 use super::cache::Analyses;
 use super::divergence::Divergence;
 use super::independence::{FunctionEffects, Independence, bests, carried};
 use super::jam;
-use crate::ir::{Check, For, Function, Module, Stmt, is_well_formed, well_formed};
+use crate::ir::{Check, For, Function, Local, Module, Stmt, is_well_formed, well_formed};
 
 /// Checks that a module is well-formed, and that loops in lanes can run in lanes.
 ///
@@ -13,6 +14,26 @@ use crate::ir::{Check, For, Function, Module, Stmt, is_well_formed, well_formed}
 pub fn verify(module: &Module) -> Check {
     well_formed(module)?;
     at_once(module)
+}
+
+/// Checks that a call gets what it changes as one argument only.
+///
+/// Errors: the first violation, as text for a bug report.
+pub fn changed_once(module: &Module) -> Check {
+    let effects = FunctionEffects::of(module, &mut Analyses::default());
+    for function in &module.functions {
+        let mut checked = Ok(());
+        function.body.visit(&mut |stmt| {
+            let Stmt::Call(_, callee, args) = stmt else { return };
+            let again = |x: &Local| args.iter().filter(|other| other.local() == Some(*x)).count() > 1;
+            if let (Ok(()), Some(x)) = (&checked, stmt.hands_over(&effects.written).into_iter().find(again)) {
+                let callee = &module.functions[callee.0].name;
+                checked = Err(format!("{} gives {x:?} to {callee} twice, which changes it", function.name));
+            }
+        });
+        checked?;
+    }
+    Ok(())
 }
 
 /// Loops in lanes, or whose iterations run side by side, are independent, and have a meaning there.

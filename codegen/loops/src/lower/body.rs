@@ -28,6 +28,8 @@ pub(super) struct Body<'a> {
     /// The arena allocations of the current scope that are still live. Each has its buffer, or none if it will not be
     /// used.
     pub(super) allocated: Vec<Option<Local>>,
+    /// The buffers that were loaded, as places to add to, from others: what they lie in.
+    pub(super) inside: FxHashMap<Local, Local>,
     pub(super) facts: SizeFacts,
     /// The nearest place in the source around the term at hand: errors report it.
     pub(super) span: Span,
@@ -54,6 +56,7 @@ impl<'a> Body<'a> {
             stmts: vec![],
             slots: vec![],
             allocated: vec![],
+            inside: FxHashMap::default(),
             facts: SizeFacts::default(),
             span,
         }

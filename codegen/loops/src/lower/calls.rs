@@ -28,7 +28,7 @@ impl<'a> Body<'a> {
         }
         let params = (0..body.locals.len() as u32).map(Local).collect();
         let mut results = body.components(&form.given_back(result))?;
-        let target = form.target(&mut sums.iter().cloned());
+        let target = form.target(&sums);
         let value = body.scoped(|body| body.lower_into(&def.body, &target, None))?;
         let slots = sums.iter().flat_map(Accumulator::slots).map(|slot| body.slots[slot].clone());
         let block_results: Vec<Operand> = value.flatten().into_iter().chain(slots).collect();
@@ -44,14 +44,18 @@ impl<'a> Body<'a> {
     }
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.
+    ///
+    /// The function may hold numbers of a place in registers while it adds to another. So what may meet another place
+    /// goes back to the caller first. Parts that go to one place are no matter: the function knows.
     pub(super) fn lower_call_into(&mut self, fun: &Fun, args: &[Val], target: &Sink) -> Result<Val, Error> {
         if self.wanted.externals.contains(&fun.name) {
             let value = self.lower_external_call(fun, args)?;
             return self.distribute(&value, target);
         }
-        let form = target.form();
+        let apart = self.apart(target, &mut vec![]);
+        let form = apart.form();
         let callee = self.wanted.id(&fun.name, form.clone());
-        let (inner, cells) = self.in_slots(target);
+        let (inner, cells) = self.in_slots(&apart);
         let mut operands: Vec<Operand> = args.iter().flat_map(Val::flatten).collect();
         for sum in inner.sums() {
             operands.extend(self.sum_value(&sum).flatten());
@@ -66,6 +70,32 @@ impl<'a> Body<'a> {
         }
         self.stmts.push(Stmt::Call(targets, callee, operands));
         self.back_from_slots(&cells);
-        Ok(value)
+        self.settle(&value, &apart, target)
+    }
+
+    /// Returns the target without the places that may meet an earlier one: these parts go back to the caller.
+    fn apart(&self, target: &Sink, known: &mut Vec<Accumulator>) -> Sink {
+        match target {
+            Sink::Own | Sink::Nowhere => target.clone(),
+            Sink::Add(sum) if known.iter().any(|other| self.may_meet(sum, other)) => Sink::Own,
+            Sink::Add(sum) => {
+                known.push(sum.clone());
+                target.clone()
+            }
+            Sink::Parts(parts) => Sink::Parts(parts.iter().map(|part| self.apart(part, known)).collect()),
+        }
+    }
+
+    /// Adds what went back to the caller, but has a place.
+    fn settle(&mut self, value: &Val, apart: &Sink, target: &Sink) -> Result<Val, Error> {
+        match (apart, target) {
+            (Sink::Own, Sink::Add(_)) => self.distribute(value, target),
+            (Sink::Parts(apart), Sink::Parts(parts)) => {
+                let parts = value.parts().iter().zip(apart).zip(parts);
+                let parts = parts.map(|((value, apart), target)| self.settle(value, apart, target));
+                Ok(Val::tuple(parts.collect::<Result<Vec<_>, _>>()?))
+            }
+            _ => Ok(value.clone()),
+        }
     }
 }

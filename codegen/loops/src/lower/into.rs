@@ -281,11 +281,14 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// The target with its cells in slots; which slot is for which cell.
+    /// The target with its cells in slots, but for those that may meet others; which slot is for which cell.
     pub(super) fn in_slots(&mut self, target: &Sink) -> (Sink, Vec<(Accumulator, Accumulator)>) {
-        let pairs: Vec<(Accumulator, Accumulator)> =
-            target.sums().into_iter().map(|sum| (sum.clone(), self.loaded(&sum))).collect();
-        let inner = target.with_sums(&mut pairs.iter().map(|(_, loaded)| loaded.clone()));
+        let sums = target.sums();
+        let meets = |body: &Self, sum: &Accumulator| sums.iter().any(|other| body.may_meet(sum, other));
+        let mut slots = |sum: &Accumulator| if meets(self, sum) { sum.clone() } else { self.loaded(sum) };
+        let pairs: Vec<(Accumulator, Accumulator)> = sums.iter().map(|sum| (sum.clone(), slots(sum))).collect();
+        let loaded: Vec<Accumulator> = pairs.iter().map(|(_, loaded)| loaded.clone()).collect();
+        let inner = target.with_sums(&loaded);
         (inner, pairs)
     }
 

@@ -35,6 +35,7 @@ mod timing_loop;
 mod value;
 mod vector_space;
 
+use crate::analyses::verify;
 use crate::error::Error;
 use crate::interface::{Interface, parameters};
 use crate::ir::{FunId, Module};
@@ -74,7 +75,8 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
     module.exported = (0..entries.len()).map(FunId).chain(called).collect();
     module.mark();
     if cfg!(debug_assertions) {
-        crate::analyses::verify::verify(&module)
+        verify::verify(&module)
+            .and_then(|()| verify::changed_once(&module))
             .unwrap_or_else(|violation| panic!("lowering broke a rule: {violation}\n{module}"));
     }
     Ok((module, outside))

@@ -41,7 +41,7 @@ impl Body<'_> {
     ) -> Lowered {
         match first_choice(destination) {
             None => {
-                let target = self.resolve(destination, root)?;
+                let target = self.resolve(destination, root, &mut vec![])?;
                 let value = self.lower_into(e, &target, Some(planned))?;
                 self.filled(value, destination, given)
             }
@@ -70,15 +70,24 @@ impl Body<'_> {
         }
     }
 
-    fn resolve(&mut self, destination: &Destination, root: &Sink) -> Result<Sink, Error> {
+    /// The target; `known` holds the places found so far: one path is one place.
+    fn resolve(
+        &mut self,
+        destination: &Destination,
+        root: &Sink,
+        known: &mut Vec<(Vec<Step>, Sink)>,
+    ) -> Result<Sink, Error> {
         Ok(match destination {
             Destination::Own => Sink::Own,
             Destination::Nowhere => Sink::Nowhere,
             Destination::Choice(..) => panic!("the choices are made"),
             Destination::Parts(parts) => {
-                Sink::Parts(parts.iter().map(|part| self.resolve(part, root)).collect::<Result<_, _>>()?)
+                Sink::Parts(parts.iter().map(|part| self.resolve(part, root, known)).collect::<Result<_, _>>()?)
             }
             Destination::Add(path) => {
+                if let Some((_, place)) = known.iter().find(|(other, _)| other == path) {
+                    return Ok(place.clone());
+                }
                 let mut at = root.clone();
                 for step in path {
                     at = match (step, at) {
@@ -90,6 +99,7 @@ impl Body<'_> {
                         (Step::Element(_), _) => panic!("an element of what is not added to"),
                     };
                 }
+                known.push((path.clone(), at.clone()));
                 at
             }
         })

@@ -2,7 +2,7 @@
 
 use super::value::Tensor;
 use crate::ir::Operand;
-use lm::destination::{Destination, Plan};
+use lm::destination::{Destination, Plan, Step};
 use lm::term::Expr;
 use lm::types::Type;
 use std::fmt;
@@ -24,6 +24,19 @@ impl Accumulator {
             Accumulator::Slot(slot) => vec![*slot],
             Accumulator::Tuple(parts) => parts.iter().flat_map(Accumulator::slots).collect(),
             Accumulator::Cell(..) | Accumulator::Tensor(_) => vec![],
+        }
+    }
+
+    /// Returns whether the two are known to be one place.
+    pub(super) fn is(&self, other: &Accumulator) -> bool {
+        match (self, other) {
+            (Accumulator::Slot(a), Accumulator::Slot(b)) => a == b,
+            (Accumulator::Cell(a, i), Accumulator::Cell(b, j)) => a == b && i == j,
+            (Accumulator::Tuple(a), Accumulator::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b))
+            }
+            (Accumulator::Tensor(a), Accumulator::Tensor(b)) => a.sizes == b.sizes && a.buffers == b.buffers,
+            _ => false,
         }
     }
 
@@ -88,43 +101,51 @@ impl Sink {
         self.destination_at(&[])
     }
 
-    fn destination_at(&self, way: &[lm::destination::Step]) -> Destination {
+    fn destination_at(&self, way: &[Step]) -> Destination {
         match self {
             Sink::Own => Destination::Own,
             Sink::Nowhere => Destination::Nowhere,
             Sink::Add(_) => Destination::Add(way.to_vec()),
             Sink::Parts(parts) => {
-                let step = lm::destination::Step::Component;
-                let part = |(i, part): (usize, &Sink)| part.destination_at(&[way, &[step(i + 1)]].concat());
+                let part = |(i, part): (usize, &Sink)| part.destination_at(&[way, &[Step::Component(i + 1)]].concat());
                 Destination::Parts(parts.iter().enumerate().map(part).collect())
             }
         }
     }
 
-    /// Returns the places that are added to, in order.
+    /// Returns the places that are added to, in order, each once.
     pub(super) fn sums(&self) -> Vec<Accumulator> {
+        let mut sums = vec![];
+        self.collect_sums(&mut sums);
+        sums
+    }
+
+    fn collect_sums(&self, sums: &mut Vec<Accumulator>) {
         match self {
-            Sink::Own | Sink::Nowhere => vec![],
-            Sink::Add(sum) => vec![sum.clone()],
-            Sink::Parts(parts) => parts.iter().flat_map(Sink::sums).collect(),
+            Sink::Own | Sink::Nowhere => {}
+            Sink::Add(sum) if sums.iter().any(|other| other.is(sum)) => {}
+            Sink::Add(sum) => sums.push(sum.clone()),
+            Sink::Parts(parts) => parts.iter().for_each(|part| part.collect_sums(sums)),
         }
     }
 
     /// Returns the target with other places, in the order of [`Sink::sums`].
-    pub(super) fn with_sums(&self, sums: &mut impl Iterator<Item = Accumulator>) -> Sink {
-        match self {
-            Sink::Own | Sink::Nowhere => self.clone(),
-            Sink::Add(_) => Sink::Add(sums.next().expect("there is a place for each")),
-            Sink::Parts(parts) => Sink::Parts(parts.iter().map(|part| part.with_sums(sums)).collect()),
-        }
+    pub(super) fn with_sums(&self, sums: &[Accumulator]) -> Sink {
+        self.form().target(sums)
     }
 
     pub(super) fn form(&self) -> SinkForm {
+        self.form_among(&self.sums())
+    }
+
+    fn form_among(&self, sums: &[Accumulator]) -> SinkForm {
         match self {
             Sink::Own => SinkForm::Own,
-            Sink::Add(_) => SinkForm::Add,
+            Sink::Add(sum) => {
+                SinkForm::Add(sums.iter().position(|other| other.is(sum)).expect("it is one of the sums"))
+            }
             Sink::Nowhere => SinkForm::Nowhere,
-            Sink::Parts(parts) => SinkForm::Parts(parts.iter().map(Sink::form).collect()),
+            Sink::Parts(parts) => SinkForm::Parts(parts.iter().map(|part| part.form_among(sums)).collect()),
         }
     }
 }
@@ -133,20 +154,28 @@ impl Sink {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SinkForm {
     Own,
-    Add,
+    /// The number of the place, among all places of the target. Parts with one number go to one place.
+    Add(usize),
     Parts(Vec<SinkForm>),
     Nowhere,
 }
 
 impl SinkForm {
-    /// Returns the types of what is added to, in order, for a value of type `ty`.
+    /// Returns the types of the places, in order, for a value of type `ty`.
     pub(super) fn sums<'t>(&self, ty: &'t Type) -> Vec<&'t Type> {
+        let mut sums = vec![];
+        self.collect_sums(ty, &mut sums);
+        sums
+    }
+
+    fn collect_sums<'t>(&self, ty: &'t Type, sums: &mut Vec<&'t Type>) {
         match self {
-            SinkForm::Own | SinkForm::Nowhere => vec![],
-            SinkForm::Add => vec![ty],
+            SinkForm::Own | SinkForm::Nowhere => {}
+            SinkForm::Add(place) if *place < sums.len() => {}
+            SinkForm::Add(_) => sums.push(ty),
             SinkForm::Parts(parts) => {
                 let types = ty.as_tuple().expect("parts are those of a tuple");
-                parts.iter().zip(types).flat_map(|(part, ty)| part.sums(ty)).collect()
+                parts.iter().zip(types).for_each(|(part, ty)| part.collect_sums(ty, sums));
             }
         }
     }
@@ -155,7 +184,7 @@ impl SinkForm {
     pub(super) fn given_back(&self, ty: &Type) -> Type {
         match self {
             SinkForm::Own => ty.clone(),
-            SinkForm::Add | SinkForm::Nowhere => Type::unit(),
+            SinkForm::Add(_) | SinkForm::Nowhere => Type::unit(),
             SinkForm::Parts(parts) => {
                 let types = ty.as_tuple().expect("parts are those of a tuple");
                 Type::tuple(parts.iter().zip(types).map(|(part, ty)| part.given_back(ty)))
@@ -164,12 +193,33 @@ impl SinkForm {
     }
 
     /// Returns a target of the form, with these places.
-    pub(super) fn target(&self, sums: &mut impl Iterator<Item = Accumulator>) -> Sink {
+    pub(super) fn target(&self, sums: &[Accumulator]) -> Sink {
         match self {
             SinkForm::Own => Sink::Own,
             SinkForm::Nowhere => Sink::Nowhere,
-            SinkForm::Add => Sink::Add(sums.next().expect("there is a place for each")),
+            SinkForm::Add(place) => Sink::Add(sums[*place].clone()),
             SinkForm::Parts(parts) => Sink::Parts(parts.iter().map(|part| part.target(sums)).collect()),
+        }
+    }
+
+    /// Writes the form; `places` is the number of places so far.
+    fn write(&self, f: &mut fmt::Formatter<'_>, places: &mut usize) -> fmt::Result {
+        match self {
+            SinkForm::Own => write!(f, "own"),
+            SinkForm::Nowhere => write!(f, "none"),
+            // A place that another part goes to, too, by its number from 1.
+            SinkForm::Add(place) if place < places => write!(f, "add{}", place + 1),
+            SinkForm::Add(_) => {
+                *places += 1;
+                write!(f, "add")
+            }
+            SinkForm::Parts(parts) => {
+                for (i, part) in parts.iter().enumerate() {
+                    write!(f, "{}", if i == 0 { "(" } else { "-" })?;
+                    part.write(f, places)?;
+                }
+                write!(f, "{}", if parts.is_empty() { "()" } else { ")" })
+            }
         }
     }
 }
@@ -177,15 +227,7 @@ impl SinkForm {
 /// As part of a function's name.
 impl fmt::Display for SinkForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SinkForm::Own => write!(f, "own"),
-            SinkForm::Add => write!(f, "add"),
-            SinkForm::Nowhere => write!(f, "none"),
-            SinkForm::Parts(parts) => {
-                let parts: Vec<String> = parts.iter().map(SinkForm::to_string).collect();
-                write!(f, "({})", parts.join("-"))
-            }
-        }
+        self.write(f, &mut 0)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::body::Body;
 use super::sink::{Accumulator, Sink};
 use super::value::{Tensor, Val};
-use crate::ir::{Memory, Operand, Stmt};
+use crate::ir::{Local, Memory, Operand, Stmt};
 use lm::types::Type;
 use std::rc::Rc;
 
@@ -66,6 +66,8 @@ impl Body<'_> {
                 let width = crate::layout::components(element).expect("the whole has a layout").len();
                 let buffers: Vec<Operand> = buffers.take(rank + width).cloned().collect();
                 let mut components = buffers.iter().map(|buffer| self.load_cell(buffer, offset)).collect::<Vec<_>>();
+                let inside = |(inner, outer): (&Operand, &Operand)| Some((inner.local()?, outer.local()?));
+                self.inside.extend(components.iter().zip(&buffers).filter_map(inside));
                 let inner = components.split_off(*rank);
                 let tensor = Tensor { element: (**element).clone(), sizes: components, buffers: inner };
                 let tensor = Rc::new(tensor);
@@ -82,6 +84,30 @@ impl Body<'_> {
                 Accumulator::Cell(buffers.next().expect("there is a buffer for each component").clone(), offset.clone())
             }
         }
+    }
+
+    /// Returns whether two places that are not one may have a part in common, as `v[i]` and `v[j]` may.
+    pub(super) fn may_meet(&self, a: &Accumulator, b: &Accumulator) -> bool {
+        let roots = self.roots(a);
+        !a.is(b) && self.roots(b).iter().any(|root| roots.contains(root))
+    }
+
+    /// Returns the buffers that the place is a part of; what numbers have slots meets nothing.
+    fn roots(&self, sum: &Accumulator) -> Vec<Local> {
+        match sum {
+            Accumulator::Slot(_) => vec![],
+            Accumulator::Cell(buffer, _) => self.root(buffer).into_iter().collect(),
+            Accumulator::Tuple(parts) => parts.iter().flat_map(|part| self.roots(part)).collect(),
+            Accumulator::Tensor(tensor) => tensor.buffers.iter().filter_map(|buffer| self.root(buffer)).collect(),
+        }
+    }
+
+    fn root(&self, buffer: &Operand) -> Option<Local> {
+        let mut root = buffer.local()?;
+        while let Some(outer) = self.inside.get(&root) {
+            root = *outer;
+        }
+        Some(root)
     }
 
     /// The place with its cells in slots.
