@@ -22,7 +22,8 @@ const MAPS: &[&str] = &[
     "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "inject-compose",
     "get-vcat", "vcat-get", "compose-assoc", "compose-add-one", "add-compose", "add-compose-left",
     "add-compose-right", "vcat-add", "hcat-add", "collect",
-    "index-ones", "index-sum", "vcatv-zero", "addv-zero", "to-zero",
+    "index-ones", "index-sum", "index-scale", "index-scale-compose", "index-scaleR", "index-scaleR-compose", "index-add",
+    "index-hcat", "index-build", "index-build-compose", "vcatv-zero", "addv-zero", "to-zero",
 ];
 
 #[rustfmt::skip]

@@ -4,7 +4,7 @@
 use super::matching::{Spaces, sum};
 use crate::prim::Prim;
 use crate::scope::occurrences;
-use crate::term::{Constant, Expr, Kind, Op};
+use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern};
 
 /// A right side as a function of the matched term; `None` where the law does not fire.
 pub type Rewrite = fn(&Expr, &Spaces) -> Option<Expr>;
@@ -76,6 +76,8 @@ pub static NATIVE: &[Native] = &[
     Native { name: "transpose-get",   source: "Fig. 2",     text: "π(i,n)ᵀ = 0 × .. × 1 × .. × 0",                     head: Some(Head::Prim(Prim::LmTranspose)), rewrite: transpose_get },
     Native { name: "vcatv-zero",      source: "Fig. 4",     text: "V(w, build(n, λi. 0(s, t))) = 0(s, w)",             head: Some(Head::Prim(Prim::LmVCatV)),     rewrite: family_zero },
     Native { name: "addv-zero",       source: "Fig. 4",     text: "lmAddV(w, build(n, λi. 0(s, t))) = 0(s, w)",        head: Some(Head::Prim(Prim::LmAddV)),      rewrite: family_zero },
+    Native { name: "index-build",     source: "sec. 4",     text: "lmIndex(k, v) ∘ V(w, build(n, λi. m)) = let { i = k } m", head: Some(Head::Prim(Prim::LmCompose)), rewrite: index_build },
+    Native { name: "index-build-compose", source: "sec. 4",  text: "lmIndex(k, v) ∘ (V(w, build(n, λi. m)) ∘ p) = let { i = k } m ∘ p", head: Some(Head::Prim(Prim::LmCompose)), rewrite: index_build_compose },
     Native { name: "sumbuild-zero",   source: "derived",    text: "sumbuild(w, n, λi. ts_zero(x)) = ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)),    rewrite: sumbuild_zero },
     Native { name: "get-zero",        source: "sec. 2.2",   text: "ts_zero(x).i = ts_zero(x.i)",                       head: Some(Head::Get),                     rewrite: get_zero },
     Native { name: "get-tuple",       source: "sec. 1",     text: "(x ..).i = x.i",                                    head: Some(Head::Get),                     rewrite: get_tuple },
@@ -138,6 +140,28 @@ fn family_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
     let s = &body.args_of_prim(Prim::LmZero)?[0];
     let depends = occurrences(s).contains_key(&i.id());
     (!depends).then(|| Expr::prim(Prim::LmZero, [s.clone(), w.clone()]))
+}
+
+/// Returns the bindings and the map that an element of a family of maps is.
+fn element_of_family(k: &Expr, family: &Expr) -> Option<(Vec<Binding>, Expr)> {
+    let maps = family.args_of_prim(Prim::LmVCatV)?.last()?;
+    let Kind::Lam(i, body) = maps.args_of_prim(Prim::Build)?[1].kind() else { return None };
+    let (bindings, m) = body.as_block();
+    let index = Binding { pattern: Pattern::Var(i.clone()), rhs: k.clone() };
+    Some(([&[index], bindings].concat(), m.clone()))
+}
+
+fn index_build(e: &Expr, _: &Spaces) -> Option<Expr> {
+    let (index, family) = prim2(e, Prim::LmCompose)?;
+    let (bindings, m) = element_of_family(&index.args_of_prim(Prim::LmIndex)?[0], family)?;
+    Some(Expr::block(bindings, m))
+}
+
+fn index_build_compose(e: &Expr, _: &Spaces) -> Option<Expr> {
+    let (index, rest) = prim2(e, Prim::LmCompose)?;
+    let (family, p) = prim2(rest, Prim::LmCompose)?;
+    let (bindings, m) = element_of_family(&index.args_of_prim(Prim::LmIndex)?[0], family)?;
+    Some(Expr::block(bindings, Expr::prim(Prim::LmCompose, [m, p.clone()])))
 }
 
 fn sumbuild_zero(e: &Expr, _: &Spaces) -> Option<Expr> {

@@ -277,6 +277,25 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
             let zero = Expr::prim(Prim::LmZero, [r.term(&s, 0), r.term(&t, 0)]);
             Expr::prim(Prim::LmAddV, [r.term(&t, 0), r.constant(zero)])
         }
+        "index-build" | "index-build-compose" => {
+            let (s, t) = (r.ty(1), r.ty(1));
+            let w = r.term(&Type::vec(t.clone()), 0);
+            let j = supply.fresh("j", Type::Integer);
+            // Maps that differ from place to place.
+            let m = Expr::conditional(
+                Expr::prim(Prim::Eq, [Expr::var(&j), Expr::integer(1)]),
+                r.map(&s, &t, 1),
+                r.map(&s, &t, 1),
+            );
+            let maps = Expr::prim(Prim::Build, [Expr::prim(Prim::Size, [w.clone()]), Expr::lam(j, m)]);
+            let family = Expr::prim(Prim::LmVCatV, [w.clone(), maps]);
+            let family = match name {
+                "index-build" => family,
+                _ => Expr::prim(Prim::LmCompose, [family, r.map(&Type::Float, &s, 1)]),
+            };
+            let index = Expr::prim(Prim::LmIndex, [Expr::integer(r.below(2) as i64), w]);
+            Expr::prim(Prim::LmCompose, [index, family])
+        }
         "sumbuild-zero" => {
             let t = r.ty(1);
             let i = supply.fresh("i", Type::Integer);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! let Dx = m in b   =   b[Dx := m]      where m is free to copy, or Dx occurs once
+//!                                       as a short map, or as V(build(n, λi. m)) of which an element is selected
 //! let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
 //! let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
 //! let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
@@ -21,7 +22,7 @@ use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::scope::occurrences;
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most sweeps over a definition; a sweep that changes nothing ends the pass before. Each further sweep only
 /// shortens a result that is right already.
@@ -38,7 +39,8 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
     for _ in 0..SWEEPS {
         // Spaces and uses may have changed.
         cx.forget();
-        let mut sweep = Sweep { uses: occurrences(&body), by: FxHashMap::default(), naming, strategy, cx };
+        let (uses, selected) = (occurrences(&body), selected(&body));
+        let mut sweep = Sweep { uses, selected, by: FxHashMap::default(), naming, strategy, cx };
         let next = sweep.simplify_block(&body)?;
         if next == body && naming {
             break;
@@ -51,6 +53,8 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
 
 struct Sweep<'a, 'b> {
     uses: FxHashMap<u32, usize>,
+    /// The maps of which an element is selected, where they are bound and not in a function there.
+    selected: FxHashSet<u32>,
     by: FxHashMap<u32, Expr>,
     naming: bool,
     strategy: &'a Strategy,
@@ -151,7 +155,8 @@ impl Sweep<'_, '_> {
             return Some(rhs.clone());
         }
         let once = self.uses.get(&id) == Some(&1);
-        if once && rhs.size() <= INLINE_SIZE && is_operator_tree(rhs) {
+        if once && (rhs.size() <= INLINE_SIZE && is_operator_tree(rhs) || self.selected.contains(&id) && is_family(rhs))
+        {
             return Some(rhs.clone());
         }
         if self.naming { self.named_coefficient(name, rhs, out) } else { None }
@@ -170,6 +175,43 @@ impl Sweep<'_, '_> {
         out.push(Binding { pattern: Pattern::Var(k), rhs: coefficient.clone() });
         Some(Expr::prim(*p, args))
     }
+}
+
+/// Returns the variables that some `lmIndex(k, v) ∘ x` selects an element of, in the function that binds them.
+fn selected(body: &Expr) -> FxHashSet<u32> {
+    let (mut bound, mut found) = (FxHashSet::default(), FxHashSet::default());
+    collect_selected(body, &mut bound, &mut found);
+    found
+}
+
+fn collect_selected(e: &Expr, bound: &mut FxHashSet<u32>, found: &mut FxHashSet<u32>) {
+    match e.kind() {
+        Kind::Lam(_, body) => collect_selected(body, &mut FxHashSet::default(), found),
+        Kind::Let(bindings, body) => {
+            for b in bindings {
+                collect_selected(&b.rhs, bound, found);
+                bound.extend(b.pattern.vars().iter().map(|x| x.id()));
+            }
+            collect_selected(body, bound, found);
+        }
+        Kind::App(_, args) => {
+            if let Some([index, m]) = e.args_of_prim(Prim::LmCompose)
+                && index.args_of_prim(Prim::LmIndex).is_some()
+            {
+                let first = m.args_of_prim(Prim::LmCompose).map_or(m, |args| &args[0]);
+                found.extend(first.as_var().map(|x| x.id()).filter(|x| bound.contains(x)));
+            }
+            args.iter().for_each(|a| collect_selected(a, bound, found));
+        }
+        Kind::Const(_) | Kind::Var(_) => {}
+    }
+}
+
+/// Returns whether the map is one whose elements the laws know: `V(build(n, λi. m))`, alone or after another map.
+fn is_family(m: &Expr) -> bool {
+    let first = m.args_of_prim(Prim::LmCompose).map_or(m, |args| &args[0]);
+    let maps = first.args_of_prim(Prim::LmVCatV).and_then(<[Expr]>::last);
+    maps.is_some_and(|maps| maps.args_of_prim(Prim::Build).is_some_and(|args| matches!(args[1].kind(), Kind::Lam(..))))
 }
 
 /// Returns whether the map is built of operators and variables only. Conditionals and blocks keep their names, so that
