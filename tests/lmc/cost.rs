@@ -48,6 +48,37 @@ fn a_nonlinear_chain_costs_a_constant_per_link() {
     assert!(r600 * 20 <= 10 * r60 * 21, "{r600} against {r60}");
 }
 
+/// An element of a tensor that is built for it, of a multiple of one, and of a sum: the derivative does not go over the
+/// tensor.
+#[test]
+fn the_derivative_of_an_element_takes_no_more_operations_for_a_longer_tensor() {
+    let text = "
+(def built Float ((n : Integer) (x : Float)) (index 2 (build n (lam (i : Integer) (sin (mul x (to_float i)))))))
+(def named Float ((n : Integer) (x : Float))
+  (let ((v (build n (lam (i : Integer) (let (t (mul x (to_float i))) (exp (mul t (sin t)))))))
+        (last (sub n 1)))
+    (index last v)))
+(def scaled Float ((n : Integer) (x : Float)) (index 1 (ts_scale 3.0 (build n (lam (i : Integer) (mul x x))))))
+(def added Float ((n : Integer) (x : Float))
+  (index 3 (ts_add (build n (lam (i : Integer) (mul x x))) (build n (lam (i : Integer) (cos x))))))
+(def nested Float ((n : Integer) (x : Float))
+  (index (tuple 1 2) (build (tuple n n) (lam (ij : Tuple Integer Integer) (mul x (to_float (get$1$2 ij)))))))
+";
+    with_large_stack(|| {
+        let mut p = pipeline(text);
+        for (f, most) in [("built", 10), ("named", 14), ("scaled", 10), ("added", 10), ("nested", 10)] {
+            let rev = FunName::base(f).derived(Derivative::Rev);
+            let mut operations = |n: i64| {
+                let point = Value::Tuple(vec![Value::Integer(n), Value::Float(0.75)]);
+                cost(&mut p, &rev, &[point, Value::Float(1.0)])
+            };
+            let [few, many] = [5, 100_000].map(&mut operations);
+            assert_eq!(few, many, "{f}");
+            assert!(many.arithmetic() <= most, "{f}: {many:?}");
+        }
+    });
+}
+
 /// The caller's text decides whether the callee's value or its derivative comes first.
 #[test]
 fn a_chain_of_calls_costs_a_constant_per_call() {

@@ -178,12 +178,14 @@ fn has_infinite_partials(subject: &Subject, call: &Call) -> bool {
 }
 
 /// Returns whether two errors concern an index or a size, one in the term of the other. A term that is added in place
-/// is checked before all of it is evaluated.
+/// is checked before all of it is evaluated. If it is a call, the place may be in the called function, but the sizes are
+/// the same.
 fn both_do_not_fit(a: &RuntimeError, b: &RuntimeError) -> bool {
     let does_not_fit =
         |e: &RuntimeError| matches!(e.kind, ErrorKind::IndexOutOfRange { .. } | ErrorKind::SizeMismatch { .. });
     let contains = |a: &RuntimeError, b: &RuntimeError| a.span.start <= b.span.start && b.span.end <= a.span.end;
-    does_not_fit(a) && does_not_fit(b) && (contains(a, b) || contains(b, a))
+    let same_sizes = a.kind == b.kind && matches!(a.kind, ErrorKind::SizeMismatch { .. });
+    does_not_fit(a) && does_not_fit(b) && (contains(a, b) || contains(b, a) || same_sizes)
 }
 
 /// Numbers below that are what cancelling terms left: they may differ as that number may.
