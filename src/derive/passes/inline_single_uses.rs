@@ -3,8 +3,11 @@
 //! ```text
 //! let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;
 //!                                    or e is an atom, or a short tuple of atoms
+//!                                    or e is a zero tensor that is only added, or a part of the result
 //! let (x, y) = e in (x, y)   =   e
 //! ```
+//!
+//! A zero that is added where it stands costs nothing; with a name it is as large as any tensor.
 //!
 //! A condition that chooses between tensors keeps its name: terms that are added to either tensor read it
 //! (`lm::destination`). No work is copied, and none is moved into a function. A term that moves into a branch is
@@ -12,7 +15,9 @@
 
 use crate::derive::forms::smallest_binding;
 use crate::derive::postcondition::Facts;
+use lm::destination::selection;
 use lm::effect::Effects;
+use lm::prim::Prim;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,13 +35,16 @@ struct InlineSingleUses<'a> {
     uses: FxHashMap<u32, usize>,
     /// The conditions that choose a destination: their names must be known before the conditional.
     conditions: FxHashSet<u32>,
+    /// The variables with a use that is not an addition, or is in a function where they are bound outside of it.
+    read: FxHashSet<u32>,
     effects: &'a Effects,
     by: FxHashMap<u32, Expr>,
 }
 
 impl<'a> InlineSingleUses<'a> {
     fn new(body: &Expr, effects: &'a Effects) -> InlineSingleUses<'a> {
-        InlineSingleUses { uses: occurrences(body), conditions: chosen_by(body), effects, by: FxHashMap::default() }
+        let (uses, conditions, read) = (occurrences(body), chosen_by(body), read_in(body));
+        InlineSingleUses { uses, conditions, read, effects, by: FxHashMap::default() }
     }
 
     fn term(&mut self, e: &Expr) -> Expr {
@@ -68,6 +76,7 @@ impl<'a> InlineSingleUses<'a> {
         let once = self.uses.get(&x) == Some(&1) && !self.conditions.contains(&x);
         rhs.is_atom()
             || rhs.is_short_tuple()
+            || (!self.read.contains(&x) && is_zero_tensor(rhs))
             || (once && rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs))
     }
 }
@@ -93,6 +102,61 @@ fn chosen_by(e: &Expr) -> FxHashSet<u32> {
         }
     });
     conditions
+}
+
+/// Returns whether the term is `ts_zero w`, where w costs nothing and its shape is not fixed.
+fn is_zero_tensor(e: &Expr) -> bool {
+    !e.ty().has_fixed_shape() && e.args_of_prim(Prim::ZeroOf).is_some_and(|args| selection(&args[0]).is_some())
+}
+
+/// Returns the variables with a use that is not a term of a sum, a component of a tuple, a branch, or the result of the
+/// function in which they are bound.
+fn read_in(body: &Expr) -> FxHashSet<u32> {
+    let mut uses = AddedUses::default();
+    uses.visit(body, true);
+    uses.read
+}
+
+#[derive(Default)]
+struct AddedUses {
+    /// The number of functions around each binding.
+    bound: FxHashMap<u32, usize>,
+    /// The number of functions around the term at hand.
+    depth: usize,
+    read: FxHashSet<u32>,
+}
+
+impl AddedUses {
+    /// Visits a term, which is added or not.
+    fn visit(&mut self, e: &Expr, is_added: bool) {
+        match e.kind() {
+            Kind::Const(_) => {}
+            Kind::Var(x) if is_added && self.bound.get(&x.id()) == Some(&self.depth) => {}
+            Kind::Var(x) => {
+                self.read.insert(x.id());
+            }
+            Kind::Lam(_, body) => {
+                self.depth += 1;
+                self.visit(body, true);
+                self.depth -= 1;
+            }
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    self.visit(&b.rhs, false);
+                    self.bound.extend(b.pattern.vars().iter().map(|x| (x.id(), self.depth)));
+                }
+                self.visit(body, is_added);
+            }
+            Kind::App(Op::If, args) => {
+                self.visit(&args[0], false);
+                args[1..].iter().for_each(|branch| self.visit(branch, is_added));
+            }
+            Kind::App(op, args) => {
+                let adds = matches!(op, Op::Tuple | Op::Prim(Prim::Add));
+                args.iter().for_each(|arg| self.visit(arg, adds));
+            }
+        }
+    }
 }
 
 /// Returns whether the term has no block, conditional or function in it.

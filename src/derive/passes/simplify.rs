@@ -101,6 +101,10 @@ impl Sweep<'_, '_> {
     }
 
     fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
+        // What is only composed with an unused map may be used once.
+        if b.rhs.ty().as_lm().is_some() && b.pattern.vars().iter().all(|x| !self.uses.contains_key(&x.id())) {
+            return Ok(());
+        }
         let place = b.pattern.vars().first().map(|x| x.name().clone());
         let rhs = match &place {
             Some(place) => {
