@@ -22,8 +22,16 @@ const MAPS: &[&str] = &[
     "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "inject-compose",
     "get-vcat", "vcat-get", "compose-assoc", "compose-add-one", "add-compose", "add-compose-left",
     "add-compose-right", "vcat-add", "hcat-add", "collect",
-    "index-ones", "index-sum", "index-scale", "index-scale-compose", "index-scaleR", "index-scaleR-compose", "index-add",
-    "index-hcat", "index-build", "index-build-compose", "vcatv-zero", "addv-zero", "to-zero",
+    "index-ones", "index-sum", "vcatv-zero", "addv-zero", "to-zero",
+];
+
+/// Elements of tensors, for Jacobians only: there the tensor need not be made. In what is transposed the elements are
+/// those of cotangents, often of a number times a vector. Then that number times one element is the factor of all the
+/// rest.
+#[rustfmt::skip]
+const ELEMENTS: &[&str] = &[
+    "index-scale", "index-scale-compose", "index-scaleR", "index-scaleR-compose", "index-add", "index-hcat",
+    "index-build", "index-build-compose",
 ];
 
 #[rustfmt::skip]
@@ -56,7 +64,7 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         Schedule { name, purpose, strategy: Strategy::innermost(laws) }
     };
     vec![
-        schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, VECTORS]),
+        schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, ELEMENTS, VECTORS]),
         schedule("transpose", "transposition, pushed to the leaves", &[TRANSPOSITION, MAPS, VECTORS]),
         schedule(
             "apply",
