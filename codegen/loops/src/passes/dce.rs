@@ -141,7 +141,10 @@ impl Needed {
     /// The elements of buffers that a statement sees.
     fn mark_seen(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::Memory(Memory::Load(_, b, _) | Memory::Move { from: b, .. }) => self.mark_read(b),
+            // Where an addition may go to one of several buffers, all of them are read.
+            Stmt::Memory(Memory::Load(_, b, _) | Memory::Move { from: b, .. } | Memory::Add(b, ..)) => {
+                self.mark_read(b)
+            }
             Stmt::Call(..) | Stmt::External { .. } => stmt.operands().into_iter().for_each(|a| self.mark_reached(a)),
             _ => {}
         }
