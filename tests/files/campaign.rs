@@ -24,7 +24,8 @@ const DRAWS: &[Draw] = &[
     ("recorded::random_programs_on_numbers_agree", 150, "numbers: derivations that record"),
     ("recorded::second_derivatives_agree_with_finite_differences", 60, "arrays: second order of these"),
     ("nested::second_derivatives_of_random_programs", 80, "numbers: all four second derivatives"),
-    ("nested::second_derivatives_of_random_programs_on_arrays", 40, "arrays: all four second derivatives"),
+    // Of fewer programs fewer than 50 second derivatives may differ from zero, which the test asks for.
+    ("nested::second_derivatives_of_random_programs_on_arrays", 60, "arrays: all four second derivatives"),
     ("oracle::random_programs_agree", 60, "all kinds: interpreter and native code with the naive evaluator"),
     ("loops_agree::random_programs_agree_after_each_pass", 40, "arrays: loops after each pass"),
     ("all_ways::random_programs_agree_in_some_ways", 40, "arrays: native code in any of all ways to compile"),

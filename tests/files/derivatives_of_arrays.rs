@@ -209,19 +209,14 @@ fn second_derivatives(pipeline: &mut Pipeline, f: &Signature, generated: &Genera
     Ok(())
 }
 
-/// Checks the cost of `[rev f]` per operation of f, which includes reading its argument and writing its result, and
-/// what f shares where its derivative adds: elements of new tensors, states of folds (`docs/bound.md`, "Random programs").
+/// Checks the cost of `[rev f]` per operation of f, which includes reading its argument and writing its result.
 fn cost(pipeline: &mut Pipeline, f: &Signature, worst: &Worst, generated: &Generated) -> Result<(), String> {
     let name = FunName::base(&f.name);
     let work = |name: &FunName, args: &[Value]| {
         let mut interpreter = Interpreter::new(pipeline.program());
         let value = interpreter.call(name, args).ok()?;
         let counts = interpreter.counts;
-        Some((
-            value,
-            (counts.arithmetic() + counts.moves + counts.steps) as f64,
-            (counts.shared + counts.states) as f64,
-        ))
+        Some((value, (counts.arithmetic() + counts.moves + counts.steps) as f64, counts.shared as f64))
     };
     let mut before = f64::INFINITY;
     for n in [6, 12, 24] {

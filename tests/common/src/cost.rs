@@ -95,11 +95,6 @@ impl Measured {
         work(&self.vjp) as f64 / (self.base() * self.levels) as f64
     }
 
-    /// Returns whether value and gradient are within the bound in MOVES, which count every operation.
-    pub fn has_cheap_moves(&self) -> bool {
-        self.vjp.accesses <= PER_LEVEL * self.levels * self.primal.accesses
-    }
-
     /// Returns whether value and gradient, and the gradient alone, are within the bound.
     pub fn is_cheap(&self) -> bool {
         work(&self.vjp).max(work(&self.rev)) <= PER_LEVEL * self.levels * self.base()

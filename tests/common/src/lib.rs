@@ -1,8 +1,9 @@
 //! Shares programs, points and comparisons among the tests, the campaign and the benches.
 //!
 //! Random programs: [`generate`], [`generate_arrays`], [`generate_scaled`], [`nests`]; [`shrink`] makes a failing one
-//! small. Programs that grow with a number: [`shapes`]. Comparisons: [`agreement`] of derivatives, [`native`] code with the interpreter in [`all_ways`] to compile,
-//! [`category`] terms with their origin, [`cost`] by exact counts.
+//! small. Programs that grow with a number: [`shapes`]. Comparisons: [`agreement`] of derivatives, [`native`] code with
+//! the interpreter in [`all_ways`] to compile, [`category`] terms with their origin, [`cost`] by exact counts. In a
+//! campaign, [`compile_time`] has a limit.
 
 pub mod agreement;
 pub mod all_ways;

@@ -157,8 +157,6 @@ fn is_right(subject: &Subject, call: &Call, wanted: &Ended, found: &Ended) -> Re
         (Err(wanted), Err(found)) if wanted == found || both_do_not_fit(wanted, found) => {}
         // Of a sum over nothing the interpreter knows no shape where it has no map to ask; the oracle asks its space.
         (Ok(_), Err(RuntimeError { kind: ErrorKind::ShapeUnknown, .. })) if call.applied.is_some() => return Ok(()),
-        // A sum over nothing that is only added to something needs no shape (`docs/language.md`); the oracle asks for it.
-        (Err(RuntimeError { kind: ErrorKind::ShapeUnknown, .. }), Ok(_)) => return Ok(()),
         // Derivations drop unused values, and so their errors.
         (Err(_), _) if subject.program.is_derived(&call.name) => return Ok(()),
         _ => return Err("it ends otherwise".into()),
@@ -180,14 +178,12 @@ fn has_infinite_partials(subject: &Subject, call: &Call) -> bool {
 }
 
 /// Returns whether two errors concern an index or a size, one in the term of the other. A term that is added in place
-/// is checked before all of it is evaluated. If it is a call, the place may be in the called function, but the sizes are
-/// the same.
+/// is checked before all of it is evaluated.
 fn both_do_not_fit(a: &RuntimeError, b: &RuntimeError) -> bool {
     let does_not_fit =
         |e: &RuntimeError| matches!(e.kind, ErrorKind::IndexOutOfRange { .. } | ErrorKind::SizeMismatch { .. });
     let contains = |a: &RuntimeError, b: &RuntimeError| a.span.start <= b.span.start && b.span.end <= a.span.end;
-    let same_sizes = a.kind == b.kind && matches!(a.kind, ErrorKind::SizeMismatch { .. });
-    does_not_fit(a) && does_not_fit(b) && (contains(a, b) || contains(b, a) || same_sizes)
+    does_not_fit(a) && does_not_fit(b) && (contains(a, b) || contains(b, a))
 }
 
 /// Numbers below that are what cancelling terms left: they may differ as that number may.

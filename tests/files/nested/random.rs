@@ -8,7 +8,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// The least number of second derivatives other than zero to compare.
-const FEWEST: usize = 40;
+const FEWEST: usize = 50;
 
 fn second_derivatives_of_random_programs() {
     let smooth = generate::programs(generate::Options { smooth: true, functions: 4, depth: 4 });

@@ -88,11 +88,13 @@ impl Body<'_> {
 
     /// Returns whether two places that are not one may have a part in common, as `v[i]` and `v[j]` may.
     pub(super) fn may_meet(&self, a: &Accumulator, b: &Accumulator) -> bool {
+        let slots = a.slots();
+        let shares_slot = || b.slots().iter().any(|slot| slots.contains(slot));
         let roots = self.roots(a);
-        !a.is(b) && self.roots(b).iter().any(|root| roots.contains(root))
+        !a.is(b) && (shares_slot() || self.roots(b).iter().any(|root| roots.contains(root)))
     }
 
-    /// Returns the buffers that the place is a part of; what numbers have slots meets nothing.
+    /// Returns the buffers that the place is a part of.
     fn roots(&self, sum: &Accumulator) -> Vec<Local> {
         match sum {
             Accumulator::Slot(_) => vec![],
