@@ -25,5 +25,6 @@ pub mod gradbench;
 pub mod gradcheck;
 pub mod ks;
 mod stack;
+pub mod trace;
 
 pub use stack::{LARGE_STACK, compared_stack_size, native_stack_size, stack_size, with_large_stack};

@@ -13,6 +13,7 @@ pub mod notation;
 pub mod prim;
 pub mod random;
 pub mod rewriter;
+pub mod rewrites;
 pub mod runtime_error;
 pub mod scheme;
 pub mod scope;

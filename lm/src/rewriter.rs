@@ -3,25 +3,13 @@
 //! The bindings that a law makes float to right before the binding, or to the head of the branch, that uses them.
 //! Rewriting runs on fuel: laws that do not end are an error, not a hang.
 
-use crate::law::{Law, Spaces};
+use crate::law::Spaces;
+use crate::rewrites::{Rewrite, Rewrites};
 use crate::strategy::{LawSet, Strategy};
 use crate::term::{Binding, Expr, Kind, Op, Supply};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-
-/// One rewrite, for `--trace`.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// The law's name.
-    pub law: Arc<str>,
-    /// The variable whose definition was rewritten, if any.
-    pub place: Option<Arc<str>>,
-    /// The term before.
-    pub before: Expr,
-    /// The term after, with the bindings that the law made.
-    pub after: Expr,
-}
 
 /// Rewriting did not end within its fuel.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -40,8 +28,8 @@ const WINDOW: usize = 64;
 pub struct Rewriter<'a> {
     /// For variables that laws bind.
     pub supply: &'a mut Supply,
-    /// Each step, when it is asked for.
-    pub trace: Option<Vec<Step>>,
+    /// The rewrites that laws and passes may do.
+    pub rewrites: &'a mut Rewrites,
     /// The number of times that each law fired.
     pub fired: IndexMap<Arc<str>, usize>,
     /// The spaces of the maps in scope. Passes set them, and some laws read them.
@@ -50,7 +38,6 @@ pub struct Rewriter<'a> {
     left: usize,
     recent: Vec<Arc<str>>,
     floats: Vec<Vec<Binding>>,
-    places: Vec<Arc<str>>,
     normal: FxHashMap<usize, Expr>,
 }
 
@@ -58,17 +45,16 @@ type Outcome = Result<Option<Expr>, OutOfFuel>;
 
 impl<'a> Rewriter<'a> {
     /// Returns a rewriter that does at most `fuel` steps.
-    pub fn new(supply: &'a mut Supply, fuel: usize) -> Rewriter<'a> {
+    pub fn new(supply: &'a mut Supply, rewrites: &'a mut Rewrites, fuel: usize) -> Rewriter<'a> {
         Rewriter {
             supply,
-            trace: None,
+            rewrites,
             fired: IndexMap::new(),
             spaces: Spaces::default(),
             fuel,
             left: fuel,
             recent: Vec::new(),
             floats: Vec::new(),
-            places: Vec::new(),
             normal: FxHashMap::default(),
         }
     }
@@ -89,16 +75,6 @@ impl<'a> Rewriter<'a> {
     /// Forgets which terms are normal.
     pub fn forget(&mut self) {
         self.normal.clear();
-    }
-
-    /// Tells the trace that the next steps rewrite the definition of `place`.
-    pub fn enter(&mut self, place: &Arc<str>) {
-        self.places.push(place.clone());
-    }
-
-    /// Ends what [`Rewriter::enter`] began.
-    pub fn leave(&mut self) {
-        self.places.pop();
     }
 
     fn apply(&mut self, s: &Strategy, e: &Expr) -> Outcome {
@@ -171,25 +147,23 @@ impl<'a> Rewriter<'a> {
     }
 
     fn laws(&mut self, set: &LawSet, e: &Expr) -> Outcome {
+        if self.rewrites.is_spent() {
+            return Ok(None);
+        }
         for law in set.candidates(e) {
             let mut floats = Vec::new();
             if let Some(new) = law.rewrite_among(e, self.supply, &mut floats, &self.spaces) {
                 self.burn(&law.name)?;
                 *self.fired.entry(law.name.clone()).or_default() += 1;
-                self.record(law, e, &floats, &new);
+                self.rewrites.count(|| Rewrite {
+                    law: law.name.clone(),
+                    instance: Some((e.clone(), Expr::block(floats.clone(), new.clone()))),
+                });
                 self.floats.last_mut().expect("a strategy runs inside a frame").extend(floats);
                 return Ok(Some(new));
             }
         }
         Ok(None)
-    }
-
-    fn record(&mut self, law: &Law, before: &Expr, floats: &[Binding], new: &Expr) {
-        let place = self.places.last().cloned();
-        if let Some(trace) = &mut self.trace {
-            let after = Expr::block(floats.to_vec(), new.clone());
-            trace.push(Step { law: law.name.clone(), place, before: before.clone(), after });
-        }
     }
 
     fn burn(&mut self, law: &Arc<str>) -> Result<(), OutOfFuel> {
@@ -281,12 +255,7 @@ impl<'a> Rewriter<'a> {
         let mut changed = false;
         for binding in bindings {
             self.floats.push(Vec::new());
-            let place = binding.pattern.vars().first().map(|x| x.name().clone());
-            self.places.extend(place.clone());
             let result = tally.child(self, &binding.rhs, f);
-            if place.is_some() {
-                self.places.pop();
-            }
             new.extend(self.floats.pop().expect("pushed above"));
             let result = result?;
             changed |= result.as_ref().is_some_and(|r| r.address() != binding.rhs.address());

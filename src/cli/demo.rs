@@ -9,9 +9,10 @@ use crate::demos::{DEMOS, Demo};
 use crate::derive::figures::fig09_11_category as cl;
 use crate::derive::pipeline::Stage;
 use crate::ks::source::Source;
+use crate::trace;
 use clap::ValueEnum;
 use lm::notation::infix::{self, definition};
-use lm::notation::{ks, names::Names};
+use lm::notation::ks;
 use lm::term::{FunName, Program};
 use loops::interface::names_of_result;
 use std::io::Write;
@@ -31,6 +32,10 @@ pub struct DemoOptions {
     /// Show each rewrite: its law, its place, and the term before and after.
     #[arg(long)]
     trace: bool,
+    /// What `--trace` prints: text, or a JSON document for each function, in which each rewrite is an edit of the
+    /// definition's text in KS-Lisp.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = TraceFormat::Text, requires = "trace")]
+    trace_format: TraceFormat,
     /// Show only the stages with this heading, such as "Transposed Jacobian".
     #[arg(long, value_name = "NAME")]
     stage: Option<String>,
@@ -51,6 +56,15 @@ enum Notation {
     Unicode,
     /// KS-Lisp, which `lmc check --stage` reads back.
     Ks,
+}
+
+/// The form of a trace.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum TraceFormat {
+    /// Lines, with the definition after them.
+    Text,
+    /// JSON.
+    Json,
 }
 
 const WIDTH: usize = 100;
@@ -76,6 +90,14 @@ fn derive(options: &DemoOptions, format: ErrorFormat, watch: &Watch, out: &mut d
     for function in functions {
         let function = input.with_respect_to(function, &options.wrt)?;
         let stages = input.pipeline.stages(&function, options.trace).map_err(|error| input.underivable(error))?;
+        if options.trace_format == TraceFormat::Json {
+            let stages = chosen(&stages, options)?.into_iter().map(trace::data).collect();
+            let derivation = input.pipeline.derivation_of(&function).name();
+            let all = trace::DerivationData { function: function.to_string(), derivation, stages };
+            serde_json::to_writer_pretty(&mut *out, &all).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+            continue;
+        }
         let program = input.pipeline.program();
         chosen(&stages, options)?.into_iter().try_for_each(|stage| print(stage, program, options, out))?;
     }
@@ -137,10 +159,11 @@ fn print(stage: &Stage, program: &Program, options: &DemoOptions, out: &mut dyn 
     if let Some(names) = names_of_result(program, &stage.def) {
         writeln!(out, "{mark}it gives {names}")?;
     }
-    if options.trace {
-        trace(stage, options, out)?;
-    }
     let signs = if options.format == Notation::Unicode { infix::Format::Signs } else { infix::Format::Plain };
+    if options.trace {
+        let notation = if options.format == Notation::Ks { trace::Notation::Ks } else { trace::Notation::Infix(signs) };
+        trace::text(stage, notation).lines().try_for_each(|line| writeln!(out, "{mark}{line}"))?;
+    }
     let text = match options.format {
         Notation::Infix | Notation::Unicode if stage.category.is_some() => {
             cl::print::definition(stage.category.as_ref().expect("just seen"), signs, WIDTH)
@@ -150,29 +173,5 @@ fn print(stage: &Stage, program: &Program, options: &DemoOptions, out: &mut dyn 
         Notation::Ks => ks::def(&stage.def, WIDTH),
     };
     writeln!(out, "{}\n", text.trim_end())?;
-    Ok(())
-}
-
-fn trace(stage: &Stage, options: &DemoOptions, out: &mut dyn Write) -> Result<(), Failure> {
-    let names = Names::of(&stage.def);
-    let mark = if options.format == Notation::Ks { "; " } else { "" };
-    for (i, step) in stage.steps.iter().enumerate() {
-        let term = |e| match options.format {
-            Notation::Infix => infix::term(e, &names, infix::Format::Plain, WIDTH - 6),
-            Notation::Unicode => infix::term(e, &names, infix::Format::Signs, WIDTH - 6),
-            Notation::Ks => ks::expr(e, WIDTH - 6),
-        };
-        let place = step.place.as_ref().map_or("the result".into(), |x| format!("the definition of {x}"));
-        writeln!(out, "{mark}{}. {}, in {place}", i + 1, step.law)?;
-        for (sign, e) in [(" ", &step.before), ("=", &step.after)] {
-            for (j, line) in term(e).lines().enumerate() {
-                writeln!(out, "{mark}  {} {line}", if j == 0 { sign } else { " " })?;
-            }
-        }
-    }
-    if !stage.steps.is_empty() {
-        let (n, plural) = (stage.steps.len(), if stage.steps.len() == 1 { "" } else { "s" });
-        writeln!(out, "{mark}{n} step{plural}")?;
-    }
     Ok(())
 }

@@ -9,6 +9,7 @@
 //! A flat term is less: its arguments may be operators on arguments, but a block occurs only as a definition, a branch
 //! or the body of a function.
 
+use lm::scope::occurrences;
 use lm::term::{Binding, Expr, Kind, Op};
 
 /// Returns the smallest term inside `e`, or `e` itself, that has a property.
@@ -40,6 +41,27 @@ pub fn shown(b: &Binding) -> Expr {
         many => Expr::tuple(many.iter().map(Expr::var)),
     };
     Expr::block(vec![b.clone()], result)
+}
+
+/// Returns the term without bindings of linear maps that nothing uses.
+pub fn without_unused_maps(e: &Expr) -> Expr {
+    let uses = occurrences(e);
+    let is_used = |b: &Binding| b.rhs.ty().as_lm().is_none() || b.pattern.vars().iter().any(|x| uses.contains_key(&x.id()));
+    let kept = with_bindings(e, &is_used);
+    if kept.size() == e.size() { kept } else { without_unused_maps(&kept) }
+}
+
+/// Returns the term with those of its bindings that are to be kept.
+fn with_bindings(e: &Expr, is_kept: &dyn Fn(&Binding) -> bool) -> Expr {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => e.clone(),
+        Kind::App(..) | Kind::Lam(..) => e.map_children(|a| with_bindings(a, is_kept)),
+        Kind::Let(bindings, body) => {
+            let kept = bindings.iter().filter(|b| is_kept(b));
+            let kept = kept.map(|b| Binding { pattern: b.pattern.clone(), rhs: with_bindings(&b.rhs, is_kept) });
+            Expr::block(kept.collect(), with_bindings(body, is_kept))
+        }
+    }
 }
 
 /// Returns the smallest term that shows that a block is not in normal form.

@@ -29,6 +29,7 @@ mod places;
 mod programs;
 mod readme;
 mod recorded;
+mod traces;
 mod workspace;
 
 use libtest_mimic::{Arguments, Trial};
@@ -59,6 +60,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     programs::tests,
     readme::tests,
     recorded::tests,
+    traces::tests,
     workspace::tests,
 ];
 

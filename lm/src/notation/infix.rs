@@ -46,6 +46,12 @@ pub fn term(e: &Expr, names: &Names, format: Format, width: usize) -> String {
     render(Printer { format, names }.print_block(e), width)
 }
 
+/// Returns bindings as the lines of a block, without a result.
+pub fn bindings(bindings: &[Binding], names: &Names, format: Format, width: usize) -> String {
+    let printer = Printer { format, names };
+    render(RcDoc::intersperse(bindings.iter().map(|b| printer.binding(b)), RcDoc::hardline()), width)
+}
+
 fn render(doc: Doc, width: usize) -> String {
     let mut out = String::new();
     doc.render_fmt(width, &mut out).expect("a String takes all that is written");

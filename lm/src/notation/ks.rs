@@ -42,6 +42,28 @@ pub fn expr(e: &Expr, width: usize) -> String {
     render(printer.expr(e, 0), width)
 }
 
+/// Returns a definition whose variables have these names, as [`def`] does.
+pub fn def_named(def: &Def, names: &Names, width: usize) -> String {
+    named(names, |printer| printer.def(def), width)
+}
+
+/// Returns a term whose variables have these names, as [`expr`] does.
+pub fn expr_named(e: &Expr, names: &Names, width: usize) -> String {
+    named(names, |printer| printer.expr(e, 0), width)
+}
+
+/// Returns bindings, a line or more for each, whose variables have these names.
+pub fn bindings_named(bindings: &[Binding], names: &Names, width: usize) -> String {
+    let texts: Vec<String> = bindings.iter().map(|b| named(names, |printer| printer.binding(b, 0), width)).collect();
+    texts.join("\n")
+}
+
+fn named(names: &Names, print: impl for<'a> FnOnce(&Printer<'a>) -> Doc<'a>, width: usize) -> String {
+    let (arena, overridden) = (Arena::new(), FxHashSet::default());
+    let printer = Printer { arena: &arena, names: names.clone(), overridden: &overridden };
+    render(print(&printer), width)
+}
+
 fn print_def(def: &Def, width: usize, overridden: &Overridden) -> String {
     let arena = Arena::new();
     let printer = Printer { arena: &arena, names: Names::of(def), overridden };

@@ -1,5 +1,6 @@
 //! The notation of terms: the operator table and the printers.
 
+pub mod change;
 pub mod infix;
 pub mod ks;
 pub mod names;

@@ -41,6 +41,53 @@ impl Names {
         names
     }
 
+    /// Names for a definition of which another form follows, `next`: the variables that both have keep their names, and
+    /// others have names that neither gives to another variable.
+    pub fn before(def: &Def, next: &Def, names: &Names) -> Names {
+        let mut kept = FxHashMap::default();
+        let mut keep = |x: &Var| {
+            kept.insert(x.id(), x.clone());
+        };
+        next.params.iter().for_each(&mut keep);
+        bound(&next.body, &mut keep);
+        let mut all = Names { taken: names.taken.clone(), ..Names::default() };
+        let mut name = |x: &Var| {
+            if kept.get(&x.id()).is_some_and(|y: &Var| y.name() == x.name() && y.ty() == x.ty()) {
+                all.given.insert(x.id(), names.of_var(x));
+            }
+        };
+        def.params.iter().for_each(&mut name);
+        bound(&def.body, &mut name);
+        all.keep_calls(&def.body);
+        def.params.iter().for_each(|x| all.give(x));
+        all.give_all(&def.body);
+        all
+    }
+
+    /// Names for a definition that is equal to another up to the numbers and names of variables: the names of that one.
+    pub fn alike(def: &Def, other: &Def, names: &Names) -> Names {
+        let mut all = names.clone();
+        for (x, y) in def.params.iter().zip(&other.params) {
+            all.given.insert(x.id(), names.of_var(y));
+        }
+        all.name_alike(&def.body, &other.body, names);
+        all
+    }
+
+    fn name_alike(&mut self, e: &Expr, other: &Expr, names: &Names) {
+        let pairs = match (e.kind(), other.kind()) {
+            (Kind::Lam(x, _), Kind::Lam(y, _)) => vec![(x, y)],
+            (Kind::Let(a, _), Kind::Let(b, _)) => {
+                a.iter().zip(b).flat_map(|(a, b)| a.pattern.vars().iter().zip(b.pattern.vars())).collect()
+            }
+            _ => Vec::new(),
+        };
+        for (x, y) in pairs {
+            self.given.insert(x.id(), names.of_var(y));
+        }
+        e.children().zip(other.children()).for_each(|(a, b)| self.name_alike(a, b, names));
+    }
+
     /// Returns the variable's name. A variable from elsewhere has the name it was made with.
     pub fn of_var(&self, x: &Var) -> String {
         self.given.get(&x.id()).map_or_else(|| readable(x.name()), String::clone)
@@ -89,6 +136,16 @@ impl Names {
         }
         self.given.insert(x.id(), name);
     }
+}
+
+/// Visits the variables that a term binds.
+fn bound(e: &Expr, see: &mut impl FnMut(&Var)) {
+    match e.kind() {
+        Kind::Lam(x, _) => see(x),
+        Kind::Let(bindings, _) => bindings.iter().flat_map(|b| b.pattern.vars()).for_each(&mut *see),
+        Kind::Const(_) | Kind::Var(_) | Kind::App(..) => {}
+    }
+    e.children().for_each(|child| bound(child, see));
 }
 
 fn base_name(op: &Op) -> Option<String> {

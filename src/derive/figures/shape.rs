@@ -17,6 +17,7 @@ use crate::derive::passes::{anf, dce, inline_single_uses};
 use lm::destination::beside_a_value;
 use lm::effect::Effects;
 use lm::prim::Prim;
+use lm::rewrites::Rewrites;
 use lm::scope::{free_variables, renamed, substitute};
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
@@ -33,7 +34,7 @@ pub fn shape(def: &Def, program: &Program, effects: &Effects, supply: &mut Suppl
     let copy = renamed(&def.body, cx.supply);
     let body = cx.shape_of_block(&copy);
     let fun = shape_function(&def.fun);
-    dce::dce(&Def { fun: Arc::new(fun), params: def.params.clone(), body }, effects)
+    dce::dce(&Def { fun: Arc::new(fun), params: def.params.clone(), body }, effects, &mut Rewrites::all())
 }
 
 /// Returns `[shape f] : S -> shape of T`, with the parameters of f.
@@ -214,7 +215,8 @@ impl<'a> Shapes<'a> {
     fn pruned(&mut self, e: &Expr) -> Expr {
         let shape = self.shape_of_block(e);
         let def = Def::new(FunName::base("shape"), Vec::new(), shape);
-        inline_single_uses::inline_single_uses(&dce::dce(&def, self.effects), self.effects).body
+        let all = &mut Rewrites::all();
+        inline_single_uses::inline_single_uses(&dce::dce(&def, self.effects, all), self.effects, all).body
     }
 
     /// Returns the shape of every element of a tensor, as far as it is known without one.

@@ -8,52 +8,72 @@
 
 use crate::derive::forms;
 use crate::derive::postcondition::Facts;
+use lm::rewrites::Rewrites;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply};
 
 /// Returns the definition in normal form.
-pub fn anf(def: &Def, supply: &mut Supply) -> Def {
-    Def { body: normalise_block(&def.body, supply), ..def.clone() }
+pub fn anf(def: &Def, supply: &mut Supply, rewrites: &mut Rewrites) -> Def {
+    Def { body: Anf { supply, rewrites }.block(&def.body), ..def.clone() }
 }
 
 /// Returns the normal form of a term, as a block of its own.
 pub fn normalise_block(e: &Expr, supply: &mut Supply) -> Expr {
-    let mut bindings = Vec::new();
-    let result = simple(e, supply, &mut bindings);
-    Expr::block(bindings, result)
+    Anf { supply, rewrites: &mut Rewrites::all() }.block(e)
 }
 
-/// Returns the term as an operator on atoms; pushes what it needs to `out`.
-fn simple(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => e.clone(),
-        Kind::Let(bindings, body) => {
-            for b in bindings {
-                let rhs = simple(&b.rhs, supply, out);
-                out.push(Binding { pattern: b.pattern.clone(), rhs });
+struct Anf<'a> {
+    supply: &'a mut Supply,
+    rewrites: &'a mut Rewrites,
+}
+
+impl Anf<'_> {
+    fn block(&mut self, e: &Expr) -> Expr {
+        let mut out = Vec::new();
+        let (bindings, result) = e.as_block();
+        self.bindings(bindings, &mut out);
+        let result = self.simple(result, &mut out);
+        Expr::block(out, result)
+    }
+
+    fn bindings(&mut self, bindings: &[Binding], out: &mut Vec<Binding>) {
+        for b in bindings {
+            let rhs = self.simple(&b.rhs, out);
+            out.push(Binding { pattern: b.pattern.clone(), rhs });
+        }
+    }
+
+    /// Returns the term as an operator on atoms; pushes what it needs to `out`.
+    fn simple(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Expr {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => e.clone(),
+            Kind::Let(bindings, body) => {
+                if !self.rewrites.may("let-let") {
+                    return e.clone();
+                }
+                self.bindings(bindings, out);
+                self.simple(body, out)
             }
-            simple(body, supply, out)
+            Kind::Lam(x, body) => Expr::lam(x.clone(), self.block(body)).at(e.span()),
+            Kind::App(Op::If, args) => {
+                let c = self.atom(&args[0], out);
+                let (yes, no) = (self.block(&args[1]), self.block(&args[2]));
+                Expr::conditional(c, yes, no).at(e.span())
+            }
+            Kind::App(..) => e.map_children(|a| self.atom(a, out)),
         }
-        Kind::Lam(x, body) => Expr::lam(x.clone(), normalise_block(body, supply)).at(e.span()),
-        Kind::App(Op::If, args) => {
-            let c = atom(&args[0], supply, out);
-            let branches = [normalise_block(&args[1], supply), normalise_block(&args[2], supply)];
-            let [a, b] = branches;
-            Expr::conditional(c, a, b).at(e.span())
-        }
-        Kind::App(..) => e.map_children(|a| atom(a, supply, out)),
     }
-}
 
-/// Returns the term as an atom, or as a function if it is one.
-fn atom(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
-    let e = simple(e, supply, out);
-    if e.is_atom() || matches!(e.kind(), Kind::Lam(..)) {
-        return e;
+    /// Returns the term as an atom, or as a function if it is one.
+    fn atom(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Expr {
+        let e = self.simple(e, out);
+        if e.is_atom() || matches!(e.kind(), Kind::Lam(..)) || !self.rewrites.may("let-name") {
+            return e;
+        }
+        let t = self.supply.fresh("t", e.ty().clone());
+        let use_ = Expr::var(&t);
+        out.push(Binding { pattern: Pattern::Var(t), rhs: e });
+        use_
     }
-    let t = supply.fresh("t", e.ty().clone());
-    let use_ = Expr::var(&t);
-    out.push(Binding { pattern: Pattern::Var(t), rhs: e });
-    use_
 }
 
 /// Returns what breaks the postcondition: a term that is not in normal form.

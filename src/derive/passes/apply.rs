@@ -11,11 +11,12 @@
 //! Source: working notes, sec. 3 and Fig. 4. Takes: `lmApply(block, dx)` as a definition's body, below value bindings.
 //! Gives: no linear maps.
 
-use crate::derive::forms;
+use crate::derive::forms::{self, without_unused_maps};
 use crate::derive::postcondition::Facts;
 use lm::law::{component_source, name_it};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::scope::renamed;
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern, place};
 use lm::types::Type;
@@ -26,8 +27,10 @@ use std::sync::Arc;
 pub fn apply(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
     let mut pass = Apply { strategy, cx, tangents: FxHashMap::default() };
     let mut out = Vec::new();
-    let result = pass.value(&def.body, &mut out)?;
-    Ok(Def { body: Expr::block(out, result), ..def.clone() })
+    let result = pass.last(&def.body, &mut out)?;
+    let body = Expr::block(out, result);
+    let body = if cx.rewrites.is_limited() { without_unused_maps(&body) } else { body };
+    Ok(Def { body, ..def.clone() })
 }
 
 struct Apply<'a, 'b> {
@@ -38,19 +41,26 @@ struct Apply<'a, 'b> {
 }
 
 impl Apply<'_, '_> {
+    /// Applies the maps in the result of a block, and in what it binds; pushes its bindings to `out`.
+    fn last(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let (bindings, result) = e.as_block();
+        for b in bindings {
+            let rhs = self.value(&b.rhs, out)?;
+            out.push(Binding { pattern: b.pattern.clone(), rhs });
+        }
+        self.value(result, out)
+    }
+
     /// Applies the maps in a term on values; pushes the bindings of the term to `out`.
     fn value(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         match e.kind() {
-            Kind::Let(bindings, body) => {
-                for b in bindings {
-                    let rhs = self.value(&b.rhs, out)?;
-                    out.push(Binding { pattern: b.pattern.clone(), rhs });
-                }
-                self.value(body, out)
-            }
+            Kind::Let(..) => match self.cx.rewrites.may("let-let") {
+                true => self.last(e, out),
+                false => Ok(e.clone()),
+            },
             Kind::App(Op::Prim(Prim::LmApply), args) => {
                 let dx = self.value(&args[1], out)?;
-                let dx = name_it(&dx, self.cx.supply, out);
+                let dx = self.name_it(&dx, out);
                 self.map(&args[0], &dx, out)
             }
             Kind::App(Op::If, args) => {
@@ -69,12 +79,24 @@ impl Apply<'_, '_> {
 
     fn branch(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
         let mut out = Vec::new();
-        let result = self.value(e, &mut out)?;
+        let result = self.last(e, &mut out)?;
         Ok(Expr::block(out, result))
+    }
+
+    fn may(&mut self, law: &str) -> bool {
+        self.cx.rewrites.may(law)
+    }
+
+    /// Gives a vector a name, unless it is free to copy.
+    fn name_it(&mut self, v: &Expr, out: &mut Vec<Binding>) -> Expr {
+        if v.is_atom() || !self.may("let-name") { v.clone() } else { name_it(v, self.cx.supply, out) }
     }
 
     /// Returns `m ⊙ dx`, placed where m is in the source, and pushes what it needs to `out`. dx is free to copy.
     fn map(&mut self, m: &Expr, dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        if self.cx.rewrites.is_spent() {
+            return Ok(applied_later(m, dx));
+        }
         let before = out.len();
         let applied = self.applied(m, dx, out)?;
         place(&mut out[before..], m.span());
@@ -82,6 +104,21 @@ impl Apply<'_, '_> {
     }
 
     fn applied(&mut self, m: &Expr, dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let law = match m.kind() {
+            Kind::Let(..) => "apply-let",
+            Kind::App(Op::If, _) => "apply-if",
+            Kind::App(Op::Prim(Prim::LmTo), _) => "apply-to",
+            Kind::App(Op::Prim(Prim::LmVCatV), args) if args.len() == 2 => "apply-build",
+            Kind::App(Op::Prim(Prim::LmAddV), _) => "apply-sumbuild",
+            Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => {
+                let applied = self.normal(&applied_later(m, dx), out)?;
+                let applied = self.leaves(&applied, out)?;
+                return self.normal(&applied, out);
+            }
+        };
+        if !self.may(law) {
+            return Ok(applied_later(m, dx));
+        }
         match m.kind() {
             Kind::Let(bindings, body) => {
                 for b in bindings {
@@ -98,19 +135,14 @@ impl Apply<'_, '_> {
                 let (yes, no) = (branch(&args[1])?, branch(&args[2])?);
                 Ok(Expr::conditional(args[0].clone(), yes, no))
             }
-            Kind::App(Op::Prim(Prim::LmTo), args) => self.map(&args[1], dx, out),
-            Kind::App(Op::Prim(Prim::LmVCatV), args) if args.len() == 2 => self.family(&args[1], dx),
             Kind::App(Op::Prim(Prim::LmAddV), args) => {
                 let built = self.family(&args[1], dx)?;
                 let parts = built.args_of_prim(Prim::Build).expect("a family of maps is a build");
                 Ok(Expr::prim(Prim::SumBuild, [args[0].clone(), parts[0].clone(), parts[1].clone()]))
             }
-            Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => {
-                let applied = Expr::prim(Prim::LmApply, [m.clone(), dx.clone()]);
-                let applied = self.normal(&applied, out)?;
-                let applied = self.leaves(&applied, out)?;
-                self.normal(&applied, out)
-            }
+            Kind::App(Op::Prim(Prim::LmVCatV), args) => self.family(&args[1], dx),
+            Kind::App(_, args) => self.map(&args[1], dx, out),
+            Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => unreachable!("no law of these"),
         }
     }
 
@@ -140,7 +172,7 @@ impl Apply<'_, '_> {
         let [n, _, to, f] = fold else { panic!("lmFold has four arguments") };
         let Kind::Lam(i, body) = f.kind() else { panic!("the steps of lmFold are a function") };
         let [start, input] = [1, 2].map(|k| Expr::get(k, dx.clone()));
-        let input = name_it(&input, self.cx.supply, out);
+        let input = self.name_it(&input, out);
         let p = self.cx.supply.fresh("p", Type::tuple([Type::Integer, start.ty().clone()]));
         let ds = self.cx.supply.fresh("ds", start.ty().clone());
         let mut inner = vec![Binding { pattern: Pattern::Tuple(vec![i.clone(), ds.clone()]), rhs: Expr::var(&p) }];
@@ -154,7 +186,7 @@ impl Apply<'_, '_> {
     fn broadcast(&mut self, v: &Expr, r: &Expr, out: &mut Vec<Binding>) -> Expr {
         let Type::Tensor(rank, _) = v.ty() else { panic!("{v:?} is no tensor") };
         let i = self.cx.supply.fresh("i", Type::index(*rank));
-        let r = name_it(r, self.cx.supply, out);
+        let r = self.name_it(r, out);
         Expr::prim(Prim::Build, [Expr::prim(Prim::Size, [v.clone()]), Expr::lam(i, r)])
     }
 
@@ -167,10 +199,14 @@ impl Apply<'_, '_> {
             out.push(b.clone());
             return Ok(());
         }
-        self.cx.enter(x.name());
-        let tangent = self.map(&b.rhs, dx, out);
-        self.cx.leave();
-        let tangent = tangent?;
+        if self.cx.rewrites.is_limited() {
+            // Terms that are left as they are may use it.
+            out.push(Binding { pattern: b.pattern.clone(), rhs: renamed(&b.rhs, self.cx.supply) });
+        }
+        if !self.may("let-apply") {
+            return Ok(());
+        }
+        let tangent = self.map(&b.rhs, dx, out)?;
         let tangent = match tangent.is_atom() || is_zero(&tangent) {
             true => tangent,
             false => self.bind_as(x.name(), tangent, out),
@@ -210,6 +246,9 @@ impl Apply<'_, '_> {
     /// Applies maps that no law applies: bound maps, blocks, derivatives of calls.
     fn leaves(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let Kind::App(op, args) = e.kind() else { return Ok(e.clone()) };
+        if self.cx.rewrites.is_spent() {
+            return Ok(e.clone());
+        }
         if let Op::Prim(Prim::LmApply) = op {
             let dx = self.leaves(&args[1], out)?;
             return self.leaf(&args[0], dx, out);
@@ -222,37 +261,52 @@ impl Apply<'_, '_> {
     }
 
     fn leaf(&mut self, m: &Expr, dx: Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
-        match m.kind() {
-            Kind::Var(x) => Ok(self.tangents[&x.id()].clone()),
-            _ => Ok(self.operator(m, dx, out)?.placed(m.span())),
+        if let Kind::Var(x) = m.kind() {
+            let known = self.tangents.get(&x.id()).cloned();
+            return Ok(known.filter(|_| self.may("let-apply")).unwrap_or_else(|| applied_later(m, &dx)));
         }
+        Ok(self.operator(m, dx, out)?.placed(m.span()))
     }
 
     fn operator(&mut self, m: &Expr, dx: Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let transposed = m.args_of_prim(Prim::LmTranspose).map(|t| &t[0]);
+        let law = match m.kind() {
+            Kind::Let(..) | Kind::App(Op::If | Op::Prim(Prim::LmTo | Prim::LmVCatV | Prim::LmAddV), _) => {
+                let dx = self.name_it(&dx, out);
+                return self.map(m, &dx, out);
+            }
+            Kind::App(Op::JacobianOfFun(_), _) => "call-fwd",
+            Kind::App(Op::Prim(Prim::LmFold), _) => "apply-fold",
+            _ if transposed.and_then(as_jacobian).is_some() => "call-rev",
+            _ if transposed.and_then(at_record).is_some() => "call-recorded",
+            _ if transposed.and_then(|m| m.args_of_prim(Prim::LmSum)).is_some() => "apply-sum-transposed",
+            _ => panic!("no law applies the map {m:?}"),
+        };
+        if !self.may(law) {
+            return Ok(applied_later(m, &dx));
+        }
         if let Some((fun, args)) = as_jacobian(m) {
             return Ok(call_derivative(Derivative::Fwd, fun, args, dx, &fun.result));
         }
-        if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| as_jacobian(&t[0])) {
-            return Ok(call_derivative(Derivative::Rev, fun, args, dx, &fun.varying()));
-        }
-        if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| at_record(&t[0])) {
-            return Ok(call_second_half(fun, &args[0], dx));
-        }
         if let Some(fold) = m.args_of_prim(Prim::LmFold) {
-            let dx = name_it(&dx, self.cx.supply, out);
+            let dx = self.name_it(&dx, out);
             return self.recurrence(fold, &dx, out);
         }
-        if let Some(v) = m.args_of_prim(Prim::LmTranspose).and_then(|t| t[0].args_of_prim(Prim::LmSum)) {
-            return Ok(self.broadcast(&v[0], &dx, out));
+        let m = transposed.expect("other laws are of transposed maps");
+        if let Some((fun, args)) = as_jacobian(m) {
+            return Ok(call_derivative(Derivative::Rev, fun, args, dx, &fun.varying()));
         }
-        match m.kind() {
-            Kind::Let(..) | Kind::App(Op::If | Op::Prim(Prim::LmTo | Prim::LmVCatV | Prim::LmAddV), _) => {
-                let dx = name_it(&dx, self.cx.supply, out);
-                self.map(m, &dx, out)
-            }
-            _ => panic!("no law applies the map {m:?}"),
+        if let Some((fun, args)) = at_record(m) {
+            return Ok(call_second_half(fun, &args[0], dx));
         }
+        let [v] = m.args_of_prim(Prim::LmSum).expect("the last of the laws") else { panic!("`lmSum` takes one") };
+        Ok(self.broadcast(v, &dx, out))
     }
+}
+
+/// Returns `m ⊙ dx` as it stands.
+fn applied_later(m: &Expr, dx: &Expr) -> Expr {
+    Expr::prim(Prim::LmApply, [m.clone(), dx.clone()])
 }
 
 fn is_zero(e: &Expr) -> bool {

@@ -17,18 +17,20 @@ use crate::derive::forms::shown;
 use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
+use lm::rewrites::Rewrites;
 use lm::term::{Atom, Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};
 use rustc_hash::FxHashMap;
 
 /// Shares common subexpressions of a definition.
-pub fn cse(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Cse { effects, names: FxHashMap::default(), seen: FxHashMap::default() };
+pub fn cse(def: &Def, effects: &Effects, rewrites: &mut Rewrites) -> Def {
+    let mut pass = Cse { effects, rewrites, names: FxHashMap::default(), seen: FxHashMap::default() };
     Def { body: pass.share_in_block(&def.body), ..def.clone() }
 }
 
 /// Shares common subexpressions of a term, whatever is around it.
 pub fn cse_of_term(e: &Expr, effects: &Effects) -> Expr {
-    Cse { effects, names: FxHashMap::default(), seen: FxHashMap::default() }.share_in_block(e)
+    let rewrites = &mut Rewrites::all();
+    Cse { effects, rewrites, names: FxHashMap::default(), seen: FxHashMap::default() }.share_in_block(e)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +58,7 @@ type Key = (Op, Vec<Argument>);
 
 struct Cse<'a> {
     effects: &'a Effects,
+    rewrites: &'a mut Rewrites,
     /// Variables whose bindings were dropped.
     names: FxHashMap<u32, Expr>,
     /// The terms computed in this scope, and the variables that hold them.
@@ -73,6 +76,7 @@ impl Cse<'_> {
         let result = self.simple(result);
         // A tuple stays in view: those who take blocks apart look for its parts.
         let known = self.variable_for(&result).filter(|_| result.args_of(&Op::Tuple).is_none());
+        let known = known.filter(|_| self.rewrites.may("let-share"));
         let result = known.unwrap_or(result);
         for key in added {
             self.seen.remove(&key);
@@ -82,7 +86,9 @@ impl Cse<'_> {
 
     fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>, added: &mut Vec<Key>) {
         let rhs = self.simple(&b.rhs);
-        if let (Pattern::Var(x), true) = (&b.pattern, rhs.is_atom()) {
+        if let (Pattern::Var(x), true) = (&b.pattern, rhs.is_atom())
+            && self.rewrites.may("let-atom")
+        {
             self.names.insert(x.id(), rhs);
             return;
         }
@@ -91,21 +97,24 @@ impl Cse<'_> {
         }
         let mut rhs = self.last_of_scan(rhs);
         if let Pattern::Tuple(xs) = &b.pattern {
-            rhs = self.variable_for(&rhs).unwrap_or(rhs);
+            let known = self.variable_for(&rhs).filter(|_| self.rewrites.may("let-share"));
+            rhs = known.unwrap_or(rhs);
             if let Some(Atom::Var(whole)) = Atom::of(&rhs) {
                 self.name_components(xs, whole, added);
             }
         }
         let key = self.key(&rhs);
-        let is_new = |key: &Key| !self.seen.contains_key(key);
-        if let Some(key) = key.clone().filter(|key| is_new(key) && self.scan_for_fold(key, b, &rhs, out)) {
+        if let Some(key) = &key
+            && !self.seen.contains_key(key)
+            && self.scan_for_fold(key, b, &rhs, out)
+        {
             added.push(key.clone());
-            self.seen.insert(key, b.pattern.clone());
+            self.seen.insert(key.clone(), b.pattern.clone());
             return;
         }
         let known = key.as_ref().and_then(|k| self.seen.get(k));
         match known {
-            Some(known) if same_form(known, &b.pattern) => {
+            Some(known) if same_form(known, &b.pattern) && self.rewrites.may("let-share") => {
                 let pairs = b.pattern.vars().iter().zip(known.vars()).map(|(x, y)| (x.id(), Expr::var(y)));
                 self.names.extend(pairs.collect::<Vec<_>>());
             }
@@ -125,19 +134,23 @@ impl Cse<'_> {
     }
 
     /// Replaces `fold f a v` by the last of the states, after `states = scanl f a v`.
-    fn last_of_scan(&self, rhs: Expr) -> Expr {
+    fn last_of_scan(&mut self, rhs: Expr) -> Expr {
         let Some((Op::Prim(Prim::Fold), atoms)) = self.key(&rhs) else { return rhs };
         let states = self.seen.get(&(Op::Prim(Prim::Scanl), atoms)).and_then(as_variable);
+        let states = states.filter(|_| self.rewrites.may("fold-scanl"));
         states.map_or(rhs.clone(), |states| last_state(&rhs, states))
     }
 
     /// Replaces `y = fold f a v .. states = scanl f a v` by `states = scanl f a v, y = the last of them ..`. Returns
     /// whether it did.
-    fn scan_for_fold(&self, key: &Key, b: &Binding, rhs: &Expr, out: &mut Vec<Binding>) -> bool {
+    fn scan_for_fold(&mut self, key: &Key, b: &Binding, rhs: &Expr, out: &mut Vec<Binding>) -> bool {
         let (Op::Prim(Prim::Scanl), atoms) = key else { return false };
         let fold = self.seen.get(&(Op::Prim(Prim::Fold), atoms.clone()));
         let Some(at) = fold.and_then(|y| out.iter().position(|b| b.pattern == *y)) else { return false };
         let Pattern::Var(states) = &b.pattern else { return false };
+        if !self.rewrites.may("fold-scanl") {
+            return false;
+        }
         let last = last_state(&out[at].rhs, Expr::var(states));
         out[at].rhs = last;
         out.insert(at, Binding { pattern: b.pattern.clone(), rhs: rhs.clone() });
@@ -149,7 +162,8 @@ impl Cse<'_> {
         for (i, x) in xs.iter().enumerate() {
             let key = (Op::Get(i + 1, xs.len()), vec![Argument::Atom(Atom::Var(whole))]);
             match self.seen.get(&key).and_then(as_variable) {
-                Some(known) => drop(self.names.insert(x.id(), known)),
+                Some(known) if self.rewrites.may("let-share") => drop(self.names.insert(x.id(), known)),
+                Some(_) => {}
                 None => {
                     self.seen.insert(key.clone(), Pattern::Var(x.clone()));
                     added.push(key);
@@ -167,7 +181,8 @@ impl Cse<'_> {
         for (x, (a, b)) in xs.iter().zip(yes.iter().zip(no)) {
             let (Some(a), Some(b)) = (Atom::of(a), Atom::of(b)) else { continue };
             match first.get(&(a.clone(), b.clone())) {
-                Some(same) => drop(self.names.insert(x.id(), same.clone())),
+                Some(same) if self.rewrites.may("if-equal") => drop(self.names.insert(x.id(), same.clone())),
+                Some(_) => {}
                 None => drop(first.insert((a, b), Expr::var(x))),
             }
         }

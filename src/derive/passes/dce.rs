@@ -14,21 +14,22 @@ use crate::derive::forms::smallest_binding;
 use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
+use lm::rewrites::Rewrites;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Drops dead bindings.
-pub fn dce(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Dce { effects, used: FxHashSet::default(), is_last: false };
+pub fn dce(def: &Def, effects: &Effects, rewrites: &mut Rewrites) -> Def {
+    let mut pass = Dce { effects, used: FxHashSet::default(), is_last: false, rewrites };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
 /// Does the same as [`dce`] for a definition in which no calls will be merged any more: `jvp$f` of which only the
 /// tangent is used becomes `fwd$f`.
-pub fn dce_after_merging(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Dce { effects, used: FxHashSet::default(), is_last: true };
+pub fn dce_after_merging(def: &Def, effects: &Effects, rewrites: &mut Rewrites) -> Def {
+    let mut pass = Dce { effects, used: FxHashSet::default(), is_last: true, rewrites };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
@@ -38,6 +39,7 @@ struct Dce<'a> {
     used: FxHashSet<u32>,
     /// Whether no later pass merges calls.
     is_last: bool,
+    rewrites: &'a mut Rewrites,
 }
 
 impl Dce<'_> {
@@ -60,11 +62,12 @@ impl Dce<'_> {
 
     fn binding(&mut self, b: &Binding) -> Option<Binding> {
         let live: Vec<bool> = b.pattern.vars().iter().map(|x| self.used.contains(&x.id())).collect();
-        if !live.contains(&true) && !self.effects.in_term(&b.rhs) {
+        if !live.contains(&true) && !self.effects.in_term(&b.rhs) && self.rewrites.may("let-dead") {
             return None;
         }
         let partly = live.contains(&false) && live.contains(&true);
-        let narrowed = partly.then(|| narrowed(&b.rhs, &live, self.is_last)).flatten().map(|rhs| {
+        let narrowed = partly.then(|| narrowed(&b.rhs, &live, self.is_last)).flatten();
+        let narrowed = narrowed.filter(|_| self.rewrites.may("if-component")).map(|rhs| {
             let vars = b.pattern.vars().iter().zip(&live).filter(|(_, l)| **l).map(|(x, _)| x.clone());
             let mut vars: Vec<_> = vars.collect();
             let pattern = if vars.len() == 1 { Pattern::Var(vars.remove(0)) } else { Pattern::Tuple(vars) };

@@ -18,6 +18,7 @@ use crate::derive::postcondition::Facts;
 use lm::destination::selection;
 use lm::effect::Effects;
 use lm::prim::Prim;
+use lm::rewrites::Rewrites;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,9 +27,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const LINE: usize = 24;
 
 /// Inlines single uses.
-pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
+pub fn inline_single_uses(def: &Def, effects: &Effects, rewrites: &mut Rewrites) -> Def {
     let mut pass = InlineSingleUses::new(&def.body, effects);
-    Def { body: pass.term(&def.body), ..def.clone() }
+    Def { body: pass.term(&def.body, rewrites), ..def.clone() }
 }
 
 struct InlineSingleUses<'a> {
@@ -47,25 +48,25 @@ impl<'a> InlineSingleUses<'a> {
         InlineSingleUses { uses, conditions, read, effects, by: FxHashMap::default() }
     }
 
-    fn term(&mut self, e: &Expr) -> Expr {
+    fn term(&mut self, e: &Expr, rewrites: &mut Rewrites) -> Expr {
         match e.kind() {
             Kind::Const(_) => e.clone(),
             Kind::Var(x) => self.by.get(&x.id()).unwrap_or(e).clone(),
-            Kind::App(..) | Kind::Lam(..) => e.map_children(|c| self.term(c)),
+            Kind::App(..) | Kind::Lam(..) => e.map_children(|c| self.term(c, rewrites)),
             Kind::Let(bindings, body) => {
                 let mut kept = Vec::new();
                 for b in bindings {
-                    let rhs = self.term(&b.rhs);
+                    let rhs = self.term(&b.rhs, rewrites);
                     match &b.pattern {
-                        Pattern::Var(x) if self.moves(x.id(), &rhs) => {
+                        Pattern::Var(x) if self.moves(x.id(), &rhs) && rewrites.may("let-inline") => {
                             self.by.insert(x.id(), rhs);
                         }
                         pattern => kept.push(Binding { pattern: pattern.clone(), rhs }),
                     }
                 }
-                let body = self.term(body);
+                let body = self.term(body, rewrites);
                 match kept.pop() {
-                    Some(last) if gives(&last.pattern, &body) => Expr::block(kept, last.rhs),
+                    Some(last) if gives(&last.pattern, &body) && rewrites.may("let-result") => Expr::block(kept, last.rhs),
                     last => Expr::block(kept.into_iter().chain(last).collect(), body),
                 }
             }

@@ -11,6 +11,7 @@ use super::{
 use crate::derive::schedule::strategy;
 use lm::effect::Effects;
 use lm::rewriter::Rewriter;
+use lm::rewrites::Rewrites;
 use lm::term::{Def, Derivative, Fun, FunName, Supply};
 use lm::types::Type;
 use rustc_hash::FxHashSet;
@@ -264,23 +265,23 @@ pub static PASS_LAWS: &[PassLaw] = &[
 const FUEL: usize = 10_000;
 
 fn simplified(def: &Def, supply: &mut Supply) -> Def {
-    let simple = simplify::simplify(def, strategy("jacobian"), &mut Rewriter::new(supply, FUEL));
+    let simple = simplify::simplify(def, strategy("jacobian"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL));
     simple.expect("an instance is small")
 }
 
 fn transposed(def: &Def, supply: &mut Supply) -> Def {
     let mut name = def.fun.name.clone();
     name.derivations[0] = Derivative::Dt;
-    let transposed = transpose::transpose(def, name, strategy("transpose"), &mut Rewriter::new(supply, FUEL));
+    let transposed = transpose::transpose(def, name, strategy("transpose"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL));
     transposed.expect("an instance is small")
 }
 
 fn applied(def: &Def, supply: &mut Supply) -> Def {
-    apply::apply(def, strategy("apply"), &mut Rewriter::new(supply, FUEL)).expect("an instance is small")
+    apply::apply(def, strategy("apply"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL)).expect("an instance is small")
 }
 
 fn without_dead(def: &Def, _: &mut Supply) -> Def {
-    dce::dce(def, &Effects::default())
+    dce::dce(def, &Effects::default(), &mut Rewrites::all())
 }
 
 fn without_dead_components(def: &Def, supply: &mut Supply) -> Def {
@@ -288,7 +289,7 @@ fn without_dead_components(def: &Def, supply: &mut Supply) -> Def {
 }
 
 fn shared(def: &Def, _: &mut Supply) -> Def {
-    cse::cse(def, &Effects::default())
+    cse::cse(def, &Effects::default(), &mut Rewrites::all())
 }
 
 fn merged(def: &Def, supply: &mut Supply) -> Def {
@@ -323,5 +324,5 @@ fn with_destinations(def: &Def, _: &mut Supply) -> Def {
 }
 
 fn inlined(def: &Def, _: &mut Supply) -> Def {
-    inline_single_uses::inline_single_uses(def, &Effects::default())
+    inline_single_uses::inline_single_uses(def, &Effects::default(), &mut Rewrites::all())
 }

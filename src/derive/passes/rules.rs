@@ -13,6 +13,7 @@ use crate::ks::diagnostic::Diagnostic;
 use lm::effect::Effects;
 use lm::law::{Law, Named};
 use lm::rewriter::Rewriter;
+use lm::rewrites::Rewrites;
 use lm::strategy::Strategy;
 use lm::term::{Def, Expr, FunName, Rule, Span, Supply};
 use std::sync::Arc;
@@ -42,13 +43,19 @@ impl From<EndlessRule> for Diagnostic {
 }
 
 /// Applies all rules that end. Returns the definition, and the rules that do not end.
-pub fn rules(def: &Def, rules: &[Rule], effects: &Effects, supply: &mut Supply) -> (Def, Vec<EndlessRule>) {
+pub fn rules(
+    def: &Def,
+    rules: &[Rule],
+    effects: &Effects,
+    supply: &mut Supply,
+    rewrites: &mut Rewrites,
+) -> (Def, Vec<EndlessRule>) {
     let names = Arc::new(Named::of(def, effects));
     let mut left: Vec<&Rule> = rules.iter().collect();
     let mut endless = Vec::new();
     while !left.is_empty() {
         let laws = left.iter().map(|rule| Arc::new(Law::of_rule(rule, &names))).collect();
-        let mut rewriter = Rewriter::new(supply, FUEL + FUEL_PER_NODE * def.body.size());
+        let mut rewriter = Rewriter::new(supply, rewrites, FUEL + FUEL_PER_NODE * def.body.size());
         match rewriter.run(&Strategy::innermost(laws), &def.body) {
             Ok(body) => return (Def { body: body.unwrap_or(def.body.clone()), ..def.clone() }, endless),
             Err(stuck) => {

@@ -77,6 +77,9 @@ impl Sweep<'_, '_> {
         let e = self.inner(e)?;
         let e = self.cx.run_on(self.strategy, &e)?.unwrap_or(e);
         let (bindings, result) = e.as_block();
+        if !bindings.is_empty() && !self.cx.rewrites.may("let-let") {
+            return Ok(e);
+        }
         out.extend(bindings.iter().cloned());
         Ok(result.clone())
     }
@@ -102,19 +105,11 @@ impl Sweep<'_, '_> {
 
     fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
         // What is only composed with an unused map may be used once.
-        if b.rhs.ty().as_lm().is_some() && b.pattern.vars().iter().all(|x| !self.uses.contains_key(&x.id())) {
+        let is_unused = || b.pattern.vars().iter().all(|x| !self.uses.contains_key(&x.id()));
+        if b.rhs.ty().as_lm().is_some() && is_unused() && self.cx.rewrites.may("let-dead") {
             return Ok(());
         }
-        let place = b.pattern.vars().first().map(|x| x.name().clone());
-        let rhs = match &place {
-            Some(place) => {
-                let mut inner = Vec::new();
-                let rhs = self.at_place(place, &b.rhs, &mut inner);
-                out.append(&mut inner);
-                rhs?
-            }
-            None => self.term(&b.rhs, out)?,
-        };
+        let rhs = self.term(&b.rhs, out)?;
         match &b.pattern {
             Pattern::Var(x) => match self.replacement(x.id(), x.name(), &rhs, out) {
                 Some(replacement) => {
@@ -128,42 +123,40 @@ impl Sweep<'_, '_> {
                 }
             },
             Pattern::Tuple(xs) => match rhs.args_of(&Op::Tuple) {
-                Some(parts) => {
+                Some(parts) if self.cx.rewrites.may("let-tuple") => {
                     for (x, part) in xs.iter().zip(parts) {
                         let one = Binding { pattern: Pattern::Var(x.clone()), rhs: part.clone() };
-                        match part.is_atom() {
+                        match part.is_atom() && self.cx.rewrites.may("let-atom") {
                             true => drop(self.by.insert(x.id(), part.clone())),
                             false => out.push(one),
                         }
                     }
                 }
-                None => out.push(Binding { pattern: b.pattern.clone(), rhs }),
+                _ => out.push(Binding { pattern: b.pattern.clone(), rhs }),
             },
         }
         Ok(())
     }
 
-    fn at_place(&mut self, place: &std::sync::Arc<str>, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
-        self.cx.enter(place);
-        let result = self.term(e, out);
-        self.cx.leave();
-        result
-    }
-
     /// Returns the term that replaces a variable from now on, if its binding goes.
     fn replacement(&mut self, id: u32, name: &str, rhs: &Expr, out: &mut Vec<Binding>) -> Option<Expr> {
+        if let Some(law) = self.inlined_by(id, rhs) {
+            return self.cx.rewrites.may(law).then(|| rhs.clone());
+        }
+        if rhs.ty().as_lm().is_some() && self.naming { self.named_coefficient(name, rhs, out) } else { None }
+    }
+
+    /// Returns the law by which a term takes the place of its variable.
+    fn inlined_by(&self, id: u32, rhs: &Expr) -> Option<&'static str> {
         if rhs.ty().as_lm().is_none() {
-            return (rhs.is_atom() || rhs.is_short_tuple()).then(|| rhs.clone());
+            return (rhs.is_atom() || rhs.is_short_tuple()).then_some("let-atom");
         }
         if is_free_to_copy(rhs) {
-            return Some(rhs.clone());
+            return Some("let-free");
         }
+        let is_short = rhs.size() <= INLINE_SIZE && is_operator_tree(rhs);
         let once = self.uses.get(&id) == Some(&1);
-        if once && (rhs.size() <= INLINE_SIZE && is_operator_tree(rhs) || self.selected.contains(&id) && is_family(rhs))
-        {
-            return Some(rhs.clone());
-        }
-        if self.naming { self.named_coefficient(name, rhs, out) } else { None }
+        (once && (is_short || self.selected.contains(&id) && is_family(rhs))).then_some("let-once")
     }
 
     /// Names the coefficient of `S(e)`; likewise of the maps to and from Float.
@@ -172,6 +165,9 @@ impl Sweep<'_, '_> {
             return None;
         };
         let coefficient = args.last()?;
+        if !self.cx.rewrites.may("let-scale") {
+            return None;
+        }
         let name = name.strip_prefix('D').unwrap_or(name);
         let k = self.cx.supply.fresh(&format!("k{name}"), coefficient.ty().clone());
         let mut args = args.clone();

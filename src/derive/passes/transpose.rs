@@ -11,7 +11,7 @@
 //! Source: working notes, Fig. 5 (laws `transpose-*` for all but the let). Takes: a simplified Jacobian. Gives: the
 //! same with every bound map from the result's space.
 
-use crate::derive::forms::smallest;
+use crate::derive::forms::{smallest, without_unused_maps};
 use crate::derive::postcondition::Facts;
 use indexmap::IndexMap;
 use lm::law::{is_free_to_copy, sum};
@@ -38,12 +38,17 @@ pub fn transpose_from(
     cx: &mut Rewriter,
 ) -> Result<Def, OutOfFuel> {
     let transposed = closed(&def.body, Expr::witness(&argument), strategy, cx)?;
+    let transposed = if cx.rewrites.is_limited() { without_unused_maps(&transposed) } else { transposed };
     Ok(Def::new(name, def.params.clone(), transposed))
 }
 
 /// Transposes a block of maps that uses no map bound outside. Its domain is like `to`, if the maps do not tell.
 fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
     let (bindings, result) = body.as_block();
+    let is_allowed = if bindings.is_empty() { !cx.rewrites.is_spent() } else { cx.rewrites.may("transpose-let") };
+    if !is_allowed {
+        return Ok(transposed(body));
+    }
     for b in bindings {
         if let (Pattern::Var(x), Some(_)) = (&b.pattern, b.rhs.ty().as_lm()) {
             cx.spaces.bind(x, &b.rhs);
@@ -87,6 +92,10 @@ impl Transpose<'_, '_> {
         let (maps, values): (Vec<&Binding>, Vec<&Binding>) =
             bindings.iter().partition(|b| b.rhs.ty().as_lm().is_some());
         scope.out.extend(values.into_iter().cloned());
+        if self.cx.rewrites.is_limited() {
+            // Terms that are left as they are may use them.
+            scope.out.extend(maps.iter().copied().cloned());
+        }
         for b in &maps {
             b.pattern.vars().iter().for_each(|dx| self.cx.spaces.bind(dx, &b.rhs));
         }
@@ -94,12 +103,32 @@ impl Transpose<'_, '_> {
         for b in maps.into_iter().rev() {
             let Pattern::Var(dx) = &b.pattern else { panic!("a map is bound to a variable") };
             let Some((_, cotangents)) = scope.reached.shift_remove(&dx.id()) else { continue };
+            if cotangents.len() > 1 && !self.cx.rewrites.may("compose-add") {
+                scope.direct.extend(cotangents.into_iter().map(|c| after(transposed(&Expr::var(dx)), c)));
+                continue;
+            }
             let total = self.normal(&sum(cotangents).expect("a map was reached by something"), scope)?;
             let name = dx.name().strip_prefix('D').map_or("R".into(), |x| format!("R{x}"));
             let total = self.bind_as(&name, total, scope);
-            self.send(&b.rhs, total, scope)?;
+            if !self.stops("let-once", &Expr::var(dx), &total, scope) {
+                self.send(&b.rhs, total, scope)?;
+            }
         }
         Ok(())
+    }
+
+    /// Returns whether the law may not be applied to `mᵀ ∘ c`, which then stays as it is.
+    fn stops(&mut self, law: &str, m: &Expr, c: &Expr, scope: &mut Scope) -> bool {
+        self.stops_at(law, || after(transposed(m), c.clone()), scope)
+    }
+
+    /// Returns whether the law may not be applied to a term that reaches the argument, which then stays as it is.
+    fn stops_at(&mut self, law: &str, term: impl FnOnce() -> Expr, scope: &mut Scope) -> bool {
+        let may = self.cx.rewrites.may(law);
+        if !may {
+            scope.direct.push(term());
+        }
+        !may
     }
 
     /// Sends the cotangent map `c`, from the result to m's codomain, through m. New bindings have the place of m in the
@@ -117,31 +146,58 @@ impl Transpose<'_, '_> {
                 scope.reached.entry(dx.id()).or_insert_with(|| (dx.clone(), Vec::new())).1.push(c);
                 Ok(())
             }
-            Kind::Let(..) => self.transpose_block(m, c, scope),
-            Kind::App(Op::If, args) => self.conditional(args, c, scope),
-            Kind::App(Op::Prim(Prim::LmZero), _) => Ok(()),
+            Kind::Let(..) => match self.stops("transpose-let", m, &c, scope) {
+                true => Ok(()),
+                false => self.transpose_block(m, c, scope),
+            },
+            Kind::App(Op::If, args) => self.conditional(m, args, c, scope),
+            Kind::App(Op::Prim(Prim::LmZero), args) => {
+                let _ = self.stops("transpose-zero", m, &c, scope)
+                    || self.stops_at("add-zero", || zero_after(&args[1], &args[0], c), scope);
+                Ok(())
+            }
             Kind::App(Op::Prim(Prim::LmAdd), args) => {
                 let c = self.bind_as("R", c, scope);
-                args.iter().try_for_each(|m| self.send(m, c.clone(), scope))
+                if self.stops("transpose-add", m, &c, scope) {
+                    return Ok(());
+                }
+                let add = |c: Expr| after(Expr::prim(Prim::LmAdd, args.iter().map(transposed)), c);
+                if is_one(&c) || !self.stops_at("add-compose", || add(c.clone()), scope) {
+                    args.iter().try_for_each(|m| self.send(m, c.clone(), scope))?;
+                }
+                Ok(())
             }
-            Kind::App(Op::Prim(Prim::LmVCat), args) => self.components(args, c, scope),
-            Kind::App(Op::Prim(Prim::LmTo), args) => self.send(&args[1], c, scope),
+            Kind::App(Op::Prim(Prim::LmVCat), args) => self.components(m, args, c, scope),
+            Kind::App(Op::Prim(Prim::LmTo), args) => match self.stops("transpose-to", m, &c, scope) {
+                true => Ok(()),
+                false => self.send(&args[1], c, scope),
+            },
             Kind::App(Op::Prim(Prim::LmVCatV), args) => {
                 let [w, maps] = args.as_slice() else { panic!("a Jacobian's V has a witness") };
-                self.elements(w, maps, c, scope)
+                self.elements(m, [w, maps], c, scope)
             }
             Kind::App(Op::Prim(Prim::LmAddV), args) => {
                 let c = self.bind_as("R", c, scope);
+                if self.stops("transpose-sumbuild", m, &c, scope) {
+                    return Ok(());
+                }
                 let (n, i, map) = family(&args[1]).expect("a Jacobian's sum is over a build");
                 self.transpose_family(n, i, map, c, scope)
             }
             Kind::App(Op::Prim(Prim::LmCompose), args) => {
-                let back = compose(self.leaf(&args[0])?, c).placed(args[0].span());
+                if self.stops("transpose-compose", m, &c, scope) {
+                    return Ok(());
+                }
+                let pair = |c: Expr| after(compose(transposed(&args[1]), transposed(&args[0])), c);
+                if !is_one(&c) && self.stops_at("compose-assoc", || pair(c.clone()), scope) {
+                    return Ok(());
+                }
+                let back = after(self.leaf(&args[0])?, c).placed(args[0].span());
                 let c = self.normal(&back, scope)?;
                 self.send(&args[1], c, scope)
             }
             Kind::Const(_) | Kind::App(..) | Kind::Lam(..) => {
-                let back = compose(self.leaf(m)?, c).placed(m.span());
+                let back = after(self.leaf(m)?, c).placed(m.span());
                 let back = self.normal(&back, scope)?;
                 scope.direct.push(back);
                 Ok(())
@@ -152,20 +208,26 @@ impl Transpose<'_, '_> {
     /// Transposes a map that uses no bound map: the laws push the transposition inwards.
     fn leaf(&mut self, m: &Expr) -> Result<Expr, OutOfFuel> {
         match m.args_of_prim(Prim::LmFold) {
-            Some(fold) => self.recurrence(fold),
-            None => Ok(Expr::prim(Prim::LmTranspose, [m.clone()])),
+            Some(fold) if self.cx.rewrites.may("transpose-fold") => self.recurrence(fold),
+            _ => Ok(transposed(m)),
         }
     }
 
     /// Sends `(m1 × .. × mn)ᵀ ∘ c`: each map gets its component of c.
-    fn components(&mut self, maps: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
-        let parts: Vec<Expr> = match c.args_of_prim(Prim::LmVCat) {
-            Some(parts) => parts.to_vec(),
+    fn components(&mut self, m: &Expr, maps: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let given = c.args_of_prim(Prim::LmVCat).map(<[Expr]>::to_vec);
+        let c = if given.is_some() { c } else { self.bind_as("R", c, scope) };
+        let by = if given.is_some() { "hcat-vcat" } else { "hcat-get" };
+        let row = |c: Expr| after(Expr::prim(Prim::LmHCat, maps.iter().map(transposed)), c);
+        if self.stops("transpose-vcat", m, &c, scope) || self.stops_at(by, || row(c.clone()), scope) {
+            return Ok(());
+        }
+        let parts: Vec<Expr> = match given {
+            Some(parts) => parts,
             None => {
-                let c = self.bind_as("R", c, scope);
                 let witness = self.cx.spaces.codomain(&c).expect("the shapes of cotangents are known");
                 let select = |i| Expr::app(Op::LmGet(i, maps.len()), vec![witness.clone()]);
-                let parts = (1..=maps.len()).map(|i| compose(select(i), c.clone()));
+                let parts = (1..=maps.len()).map(|i| after(select(i), c.clone()));
                 parts.map(|p| self.normal(&p, scope)).collect::<Result<_, _>>()?
             }
         };
@@ -173,12 +235,24 @@ impl Transpose<'_, '_> {
     }
 
     /// Sends through both branches to the maps bound outside; one conditional chooses what they send.
-    fn conditional(&mut self, args: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+    fn conditional(&mut self, m: &Expr, args: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let c = self.bind_as("R", c, scope);
+        if self.stops("transpose-if", m, &c, scope) {
+            return Ok(());
+        }
+        let chosen = |c| after(Expr::conditional(args[0].clone(), transposed(&args[1]), transposed(&args[2])), c);
+        if !is_one(&c) && self.stops_at("if-compose", || chosen(c.clone()), scope) {
+            return Ok(());
+        }
         let (mut yes, mut no) = (Scope::default(), Scope::default());
-        self.transpose_block(&args[1], c.clone(), &mut yes)?;
-        self.transpose_block(&args[2], c, &mut no)?;
+        self.sends_block(&args[1], c.clone(), &mut yes)?;
+        self.sends_block(&args[2], c, &mut no)?;
         let targets = self.targets(&[&yes, &no]);
+        if self.stays_ungathered(&targets) {
+            let whole = Expr::conditional(args[0].clone(), self.ungathered(yes), self.ungathered(no));
+            scope.direct.push(whole);
+            return Ok(());
+        }
         if targets.0.is_empty() {
             return Ok(());
         }
@@ -186,10 +260,40 @@ impl Transpose<'_, '_> {
         self.distribute(Expr::conditional(args[0].clone(), yes, no), targets, scope)
     }
 
+    /// Sends a cotangent map through a block with a scope of its own.
+    fn sends_block(&mut self, e: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let is_block = matches!(e.kind(), Kind::Let(..));
+        match is_block && self.stops("transpose-let", e, &c, scope) {
+            true => Ok(()),
+            false => self.transpose_block(e, c, scope),
+        }
+    }
+
+    /// Returns whether branches, or the steps of a loop, keep what they send to each of their targets: no law may gather
+    /// it.
+    fn stays_ungathered(&mut self, targets: &Targets) -> bool {
+        match targets.0.as_slice() {
+            [(None, _)] => self.cx.rewrites.is_spent(),
+            _ => !self.cx.rewrites.may("gather"),
+        }
+    }
+
+    /// Returns a branch as one map, to the function's argument.
+    fn ungathered(&mut self, scope: Scope) -> Expr {
+        let reached = scope.reached.into_values();
+        let sent = reached.flat_map(|(dx, cs)| cs.into_iter().map(move |c| after(transposed(&Expr::var(&dx)), c)));
+        let parts = scope.direct.into_iter().chain(sent).collect();
+        let zero = || Expr::prim(Prim::LmZero, [self.from.clone(), self.to.clone()]);
+        Expr::block(scope.out, sum(parts).unwrap_or_else(zero))
+    }
+
     /// Sends `V(v)ᵀ ∘ c`: each map gets its element of c.
-    fn elements(&mut self, w: &Expr, maps: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+    fn elements(&mut self, m: &Expr, [w, maps]: [&Expr; 2], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let c = self.bind_as("R", c, scope);
-        let element = |i: Expr| compose(Expr::prim(Prim::LmIndex, [i, w.clone()]), c.clone());
+        if self.stops("transpose-build", m, &c, scope) {
+            return Ok(());
+        }
+        let element = |i: Expr| after(Expr::prim(Prim::LmIndex, [i, w.clone()]), c.clone());
         if let Some(parts) = maps.args_of_prim(Prim::VecInit) {
             let mut numbered = parts.iter().enumerate();
             return numbered.try_for_each(|(k, m)| self.send(m, element(Expr::integer(k as i64)), scope));
@@ -203,13 +307,18 @@ impl Transpose<'_, '_> {
         let mut inner = Scope::default();
         let c = self.normal(&c, &mut inner)?;
         let c = self.bind_as("R", c, &mut inner);
-        self.transpose_block(map, c, &mut inner)?;
+        self.sends_block(map, c, &mut inner)?;
         let targets = self.targets(&[&inner]);
+        let family = |step: Expr| Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), step)]);
+        if self.stays_ungathered(&targets) {
+            let maps = family(self.ungathered(inner));
+            scope.direct.push(Expr::prim(Prim::LmAddV, [self.to.clone(), maps]));
+            return Ok(());
+        }
         if targets.0.is_empty() {
             return Ok(());
         }
-        let inner = self.branch(inner, &targets)?;
-        let maps = Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), inner)]);
+        let maps = family(self.branch(inner, &targets)?);
         let sum = Expr::prim(Prim::LmAddV, [targets.witness(), maps]);
         self.distribute(sum, targets, scope)
     }
@@ -245,7 +354,7 @@ impl Transpose<'_, '_> {
     fn distribute(&mut self, map: Expr, targets: Targets, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let witness = targets.witness();
         let n = targets.0.len();
-        let chosen = self.bind_as("R", map, scope);
+        let chosen = if n > 1 { self.bound("R", map, scope) } else { self.bind_as("R", map, scope) };
         if let Some(r) = chosen.as_var() {
             // The branches of a conditional may say nothing of it.
             self.cx.spaces.bind_codomain(r, witness.clone());
@@ -288,13 +397,18 @@ impl Transpose<'_, '_> {
 
     /// Gives the map a name, unless it is free to copy, or a juxtaposition of maps that are.
     fn bind_as(&mut self, name: &str, m: Expr, scope: &mut Scope) -> Expr {
-        if is_free_to_copy(&m) {
+        if is_free_to_copy(&m) || self.cx.rewrites.is_spent() {
             return m;
         }
         if let Some(parts) = m.args_of_prim(Prim::LmVCat) {
             let parts: Vec<Expr> = parts.iter().map(|p| self.bind_as(name, p.clone(), scope)).collect();
             return Expr::prim(Prim::LmVCat, parts);
         }
+        if self.cx.rewrites.may("let-name") { self.bound(name, m, scope) } else { m }
+    }
+
+    /// Gives the map a name.
+    fn bound(&mut self, name: &str, m: Expr, scope: &mut Scope) -> Expr {
         let r = self.cx.supply.fresh(name, m.ty().clone());
         let use_ = Expr::var(&r);
         self.cx.spaces.bind(&r, &m);
@@ -329,6 +443,24 @@ fn family(maps: &Expr) -> Option<(&Expr, &Var, &Expr)> {
 
 fn compose(m: Expr, n: Expr) -> Expr {
     Expr::prim(Prim::LmCompose, [m, n])
+}
+
+/// Returns `m ∘ c`; m itself, if c is the identity.
+fn after(m: Expr, c: Expr) -> Expr {
+    if is_one(&c) { m } else { compose(m, c) }
+}
+
+fn is_one(m: &Expr) -> bool {
+    m.args_of_prim(Prim::LmOne).is_some()
+}
+
+fn transposed(m: &Expr) -> Expr {
+    Expr::prim(Prim::LmTranspose, [m.clone()])
+}
+
+/// Returns `0 ∘ c`, a zero from the space of `from` to that of `to`.
+fn zero_after(from: &Expr, to: &Expr, c: Expr) -> Expr {
+    after(Expr::prim(Prim::LmZero, [from.clone(), to.clone()]), c)
 }
 
 /// Returns what breaks the postcondition: a transposed operator that a law transposes.

@@ -13,7 +13,6 @@ use super::argument::whole_argument;
 use super::{Error, Pipeline};
 use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::records::{FLAT_RECORD, components};
-use crate::derive::passes::{anf, dce};
 use crate::derive::{call_order, partial_eval};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
@@ -61,8 +60,8 @@ impl Pipeline {
 
     /// Returns the value with folds in segments, where its derivative has them so.
     fn in_segments(&mut self, value: Def) -> Result<Def, Error> {
+        let normal = self.anf(&value);
         let checkpoints = Checkpoints { option: self.checkpoint, effects: Some(&self.effects) };
-        let normal = anf::anf(&value, &mut self.program.supply);
         let segments = checkpoints.in_segments(&normal, &mut self.program.supply);
         if segments == normal { Ok(value) } else { self.simplest(segments) }
     }
@@ -110,7 +109,8 @@ impl Pipeline {
         let supply = &mut self.program.supply;
         let reverse = renamed(&reverse, supply);
         let reverse = Def::new(of.derived(Derivative::SufRevPass), vec![dr, r], reverse);
-        let reverse = self.tidied(&dce::dce(&reverse, &self.effects));
+        let reverse = self.without_dead(&reverse);
+        let reverse = self.tidied(&reverse);
         let [forward, reverse] = [forward, reverse].map(|def| self.placed(def));
         for def in [&forward, &reverse] {
             self.program.defs.insert(def.fun.name.clone(), def.clone());
@@ -149,7 +149,7 @@ impl Pipeline {
         let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
         let body = renamed(&Expr::block(vec![bind], body), supply);
         // Bindings that depend on the cotangent, but that nothing reads, are still here.
-        let forward = dce::dce(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body), &self.effects);
+        let forward = self.without_dead(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body));
         self.finished(&forward)
     }
 }

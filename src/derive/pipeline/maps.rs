@@ -8,7 +8,6 @@
 //! Takes and gives: definitions.
 
 use super::argument::whole_argument;
-use super::pass::Work;
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
 use crate::derive::figures::checkpoints::segments::Checkpoints;
@@ -18,7 +17,8 @@ use crate::derive::forms;
 use crate::derive::passes::{anf, apply, dce, inline_single_uses, simplify, transpose};
 use crate::derive::schedule::strategy;
 use lm::prim::Prim;
-use lm::rewriter::{OutOfFuel, Rewriter, Step};
+use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::rewrites::Rewrites;
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Supply, Var};
 
@@ -27,13 +27,18 @@ const FUEL_PER_NODE: usize = 1_000;
 
 impl Pipeline {
     pub(in crate::derive) fn normal(&mut self, def: &Def) -> Def {
-        let mut normal = self.watch.pass("anf", || anf::anf(def, &mut self.program.supply));
+        let mut normal = self.anf(def);
         if self.derivation_of(&def.fun.name) == Derivation::Split {
             let supply = &mut self.program.supply;
-            normal =
-                self.watch.pass("category", || category::back(&category::prune(&category::convert(&normal)), supply));
+            let through = || category::back(&category::prune(&category::convert(&normal)), supply);
+            normal = self.watch.pass("category", &normal, through);
         }
         checked("anf", normal, |d| forms::not_normal(&d.body).is_none())
+    }
+
+    pub(in crate::derive) fn anf(&mut self, def: &Def) -> Def {
+        let supply = &mut self.program.supply;
+        self.watch.steps("anf", def, supply, |supply, rewrites| anf::anf(def, supply, rewrites))
     }
 
     /// Returns the Jacobian of a definition in normal form.
@@ -47,18 +52,18 @@ impl Pipeline {
     }
 
     /// Applies the laws of a schedule, then removes dead code and names that are used once.
-    pub(in crate::derive) fn simplify(&mut self, mut work: Work, schedule: &str) -> Result<Work, Error> {
-        let (def, steps) = self.simplified(&work.def, schedule)?;
-        work.steps.extend(steps);
-        Ok(Work { def, ..work })
+    pub(in crate::derive) fn simplified(&mut self, def: &Def, schedule: &str) -> Result<Def, Error> {
+        let def = self.rewriting("simplify", def, |cx| simplify::simplify(def, strategy(schedule), cx))?;
+        let def = self.without_dead(&def);
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        Ok(self.watch.steps("inline_single_uses", &def, supply, |_, rewrites| {
+            inline_single_uses::inline_single_uses(&def, effects, rewrites)
+        }))
     }
 
-    pub(in crate::derive) fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
-        let (def, steps) =
-            self.rewriting("simplify", def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
-        let def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
-        let def = self.watch.pass("inline_single_uses", || inline_single_uses::inline_single_uses(&def, &self.effects));
-        Ok((def, steps))
+    pub(in crate::derive) fn without_dead(&mut self, def: &Def) -> Def {
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        self.watch.steps("dce", def, supply, |_, rewrites| dce::dce(def, effects, rewrites))
     }
 
     /// Returns `lmTranspose(∂f(s))`.
@@ -68,24 +73,19 @@ impl Pipeline {
     }
 
     /// Pushes the transposition of a Jacobian to the leaves.
-    pub(in crate::derive) fn transpose(&mut self, mut work: Work, of: &FunName) -> Result<Work, Error> {
-        let [map] = work.def.body.args_of_prim(Prim::LmTranspose).expect("a transposed Jacobian") else {
+    pub(in crate::derive) fn transpose(&mut self, later: &Def, of: &FunName) -> Result<Def, Error> {
+        let [map] = later.body.args_of_prim(Prim::LmTranspose).expect("a transposed Jacobian") else {
             panic!("`lmTranspose` takes one map")
         };
-        let jacobian = Def::new(of.derived(Derivative::D), work.def.params.clone(), map.clone());
-        let transposed = of.derived(Derivative::Dt);
-        let (def, steps) = self.rewriting("transpose", &jacobian, |def, cx| {
-            transpose::transpose(def, transposed, strategy("transpose"), cx)
-        })?;
-        work.steps.extend(steps);
-        Ok(Work { def, ..work })
+        let jacobian = Def::new(of.derived(Derivative::D), later.params.clone(), map.clone());
+        let name = of.derived(Derivative::Dt);
+        let by = strategy("transpose");
+        self.rewriting("transpose", later, |cx| transpose::transpose(&jacobian, name.clone(), by, cx))
     }
 
     /// Pushes applications to the leaves, until no map is left.
-    pub(in crate::derive) fn apply(&mut self, mut work: Work) -> Result<Work, Error> {
-        let (def, steps) = self.rewriting("apply", &work.def, |def, cx| apply::apply(def, strategy("apply"), cx))?;
-        work.steps.extend(steps);
-        Ok(Work { def, ..work })
+    pub(in crate::derive) fn apply(&mut self, def: &Def) -> Result<Def, Error> {
+        self.rewriting("apply", def, |cx| apply::apply(def, strategy("apply"), cx))
     }
 
     /// Returns a map at a point, as a function of the point and a vector.
@@ -115,18 +115,16 @@ impl Pipeline {
         Def::new(name.derived(mode.derivative()), vec![s, dx], body)
     }
 
+    /// Runs a pass with a rewriter that has fuel for a definition.
     pub(in crate::derive) fn rewriting(
         &mut self,
         pass: &'static str,
         def: &Def,
-        f: impl FnOnce(&Def, &mut Rewriter) -> Result<Def, OutOfFuel>,
-    ) -> Result<(Def, Vec<Step>), Error> {
+        f: impl Fn(&mut Rewriter) -> Result<Def, OutOfFuel>,
+    ) -> Result<Def, Error> {
         let fuel = FUEL_PER_NODE * (def.body.size() + 100);
-        let mut rewriter = Rewriter::new(&mut self.program.supply, fuel);
-        rewriter.trace = self.trace.then(Vec::new);
-        let result = self.watch.fallible(pass, || f(def, &mut rewriter));
-        let steps = rewriter.trace.take().unwrap_or_default();
-        let function = || def.fun.name.clone();
-        result.map(|r| (r, steps)).map_err(|source| Error::OutOfFuel { function: function(), source })
+        let run = |supply: &mut Supply, rewrites: &mut Rewrites| f(&mut Rewriter::new(supply, rewrites, fuel));
+        let result = self.watch.rewrites(pass, def, &mut self.program.supply, run);
+        result.map_err(|source| Error::OutOfFuel { function: def.fun.name.clone(), source })
     }
 }

@@ -22,6 +22,7 @@ mod records;
 mod share;
 mod stages;
 mod state;
+mod trace;
 mod watch;
 mod written;
 
@@ -29,6 +30,7 @@ pub(in crate::derive) use check::checked;
 pub use error::Error;
 pub use stages::Stage;
 pub use state::Pipeline;
+pub use trace::Step as TraceStep;
 pub use watch::{Observer, PassDone};
 
 use super::figures::checkpoints::sweep;
@@ -106,12 +108,15 @@ impl Pipeline {
         }
         assert!(!self.in_progress.contains(name), "the derivation of {name} needs itself");
         self.in_progress.push(name.clone());
+        // A trace is of one function.
+        let trace = self.watch.trace.take();
         let task = Task { derivative: Some(derivative), of };
         let made = self.source(&task.of).and_then(|_| {
             let recipe = self.recipe(&task, true)?;
             let unshared = self.unshared_by(recipe, &task)?;
             self.run(recipe.sharing(), &task, Work::new(unshared), &mut Vec::new())
         });
+        self.watch.trace = trace;
         self.in_progress.pop();
         let def = self.placed(made?.def);
         self.program.defs.insert(name.clone(), def);
@@ -141,7 +146,6 @@ impl Pipeline {
     /// Runs the passes of steps in order. Adds what `lmc demo` shows to `stages`.
     fn run(&mut self, steps: &[Step], task: &Task, mut work: Work, stages: &mut Vec<Stage>) -> Result<Work, Error> {
         for step in steps {
-            work.steps.clear();
             for pass in step.passes {
                 work = pass.run(self, task, work)?;
             }

@@ -10,7 +10,6 @@
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
 use crate::derive::figures::fig07_08_pairs::{Partner, paired};
-use crate::derive::passes::dce;
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Var};
 
@@ -45,6 +44,6 @@ impl Pipeline {
         let body = Expr::block([bindings, &[parts]].concat(), Expr::var(&pair[1]));
         let body = renamed(&body, supply);
         let alone = Def::new(of.derived(Derivative::Fwd), both.params.clone(), body);
-        dce::dce(&alone, &self.effects)
+        self.without_dead(&alone)
     }
 }

@@ -3,9 +3,7 @@
 use super::records::Recording;
 use super::{Error, Pipeline, checked};
 use crate::derive::figures::fig09_11_category as category;
-use crate::derive::passes::{anf, dce};
 use crate::derive::recipes::Pass;
-use lm::rewriter::Step;
 use lm::scope::renamed;
 use lm::term::{Def, Derivative, FunName, Mode};
 
@@ -45,13 +43,11 @@ pub(in crate::derive) struct Work {
     pub(in crate::derive) category: Option<category::Def>,
     /// The values that belong to the map, while a pass takes the map alone.
     pub(in crate::derive) recording: Option<Recording>,
-    /// The rewrites, where they are traced.
-    pub(in crate::derive) steps: Vec<Step>,
 }
 
 impl Work {
     pub(in crate::derive) fn new(def: Def) -> Work {
-        Work { def, category: None, recording: None, steps: Vec::new() }
+        Work { def, category: None, recording: None }
     }
 
     /// Returns the recorded values, which an earlier pass has made.
@@ -70,7 +66,7 @@ impl Pass {
         let def = &work.def;
         work.def = match self {
             Pass::Normal => cx.normal(def),
-            Pass::Anf => cx.watch.pass("anf", || anf::anf(def, &mut cx.program.supply)),
+            Pass::Anf => cx.anf(def),
             Pass::Convert => return Ok(cx.convert(work)),
             Pass::Prune => return Ok(cx.prune(work)),
             Pass::Back => return Ok(cx.back(work)),
@@ -78,17 +74,17 @@ impl Pass {
             Pass::Jacobian => cx.jacobian(def)?,
             Pass::WrittenJacobian => cx.written_jacobian(&task.of)?,
             Pass::Pair(partner) => cx.paired(def, partner)?,
-            Pass::Simplify(schedule) => return cx.simplify(work, schedule),
+            Pass::Simplify(schedule) => cx.simplified(def, schedule)?,
             Pass::TransposeLater => cx.transposed_later(def, &task.of),
-            Pass::Transpose => return cx.transpose(work, &task.of),
+            Pass::Transpose => cx.transpose(def, &task.of)?,
             Pass::ApplyTo(mode) => cx.applied_to(def, &task.of, mode),
-            Pass::Apply => return cx.apply(work),
+            Pass::Apply => cx.apply(def)?,
             Pass::Place => cx.placed(def.clone()),
             Pass::Tangent => cx.tangent(def, &task.of),
             Pass::ValueBeside => cx.value_beside(&task.of, task.mode())?,
             Pass::Record => return cx.record_values(work, &task.of),
             Pass::MapAlone => cx.map_alone(&work),
-            Pass::TransposeMap => return cx.transpose_map(work),
+            Pass::TransposeMap => cx.transpose_map(&work)?,
             Pass::ApplyMap => cx.apply_map(&work),
             Pass::WithValues => cx.with_values(&work, &task.of),
             Pass::ShareValues => cx.shared_values(def),
@@ -129,13 +125,13 @@ impl Pipeline {
 
     fn back(&mut self, work: Work) -> Work {
         let supply = &mut self.program.supply;
-        let def = self.watch.pass("back", || category::back(work.category(), supply));
+        let def = self.watch.makes("back", || category::back(work.category(), supply));
         let def = checked("back", def, |back| back.body.ty() == work.def.body.ty());
         Work { def, category: None, ..work }
     }
 
     fn refreshed(&mut self, def: &Def) -> Def {
         let fresh = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
-        dce::dce(&fresh, &self.effects)
+        self.without_dead(&fresh)
     }
 }

@@ -20,7 +20,7 @@ use crate::derive::figures::records::plan::plan_elsewhere;
 use crate::derive::figures::records::{Callees, Failure, Record, Recorded, components, recorded};
 use crate::derive::forms;
 use crate::derive::partial_eval::{self, depends_on};
-use crate::derive::passes::{anf, cse, dce, dead_components, literal_zeros, transpose};
+use crate::derive::passes::{dead_components, literal_zeros, transpose};
 use crate::derive::schedule::strategy;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
@@ -117,14 +117,13 @@ impl Pipeline {
     }
 
     /// Pushes the transposition of the map to the leaves.
-    pub(in crate::derive) fn transpose_map(&mut self, mut work: Work) -> Result<Work, Error> {
-        let recording = work.recording();
-        let (argument, transposed) = (recording.argument(), alone(&recording.fun.name, "transposed"));
-        let (def, steps) = self.rewriting("transpose", &work.def, |def, cx| {
-            transpose::transpose_from(def, transposed, argument, strategy("transpose"), cx)
-        })?;
-        work.steps.extend(steps);
-        Ok(Work { def, ..work })
+    pub(in crate::derive) fn transpose_map(&mut self, work: &Work) -> Result<Def, Error> {
+        let (map, recording) = (&work.def, work.recording());
+        let (argument, name) = (recording.argument(), alone(&recording.fun.name, "transposed"));
+        let later = Def::new(name.clone(), map.params.clone(), Expr::prim(Prim::LmTranspose, [map.body.clone()]));
+        self.rewriting("transpose", &later, |cx| {
+            transpose::transpose_from(map, name.clone(), argument.clone(), strategy("transpose"), cx)
+        })
     }
 
     /// Returns `mapᵀ ⊙ dr`: dr is the last parameter.
@@ -161,14 +160,14 @@ impl Pipeline {
 
     /// Does the same as `shared`, but merges nothing, since nothing is computed twice.
     pub(in crate::derive) fn shared_values(&mut self, def: &Def) -> Def {
-        let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
+        let mut def = self.watch.pass("literal_zeros", def, || literal_zeros::literal_zeros(def));
         for _ in 0..MERGE_ROUNDS {
             let before = def.clone();
-            def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
-            def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-            def =
-                self.watch.pass("dead_components", || dead_components::dead_components(&def, &mut self.program.supply));
-            def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
+            def = self.anf(&def);
+            def = self.cse(&def);
+            let narrowed = || dead_components::dead_components(&def, &mut self.program.supply);
+            def = self.watch.pass("dead_components", &def, narrowed);
+            def = self.without_dead(&def);
             if def == before {
                 break;
             }

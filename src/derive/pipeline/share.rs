@@ -1,10 +1,11 @@
 //! Shares work: equal terms and calls at one point are computed once. Then makes the form that a person would write.
 
+use super::trace::Trace;
 use super::{Error, Pipeline, checked};
 use crate::derive::call_order;
 use crate::derive::forms;
 use crate::derive::passes::{
-    add_destinations, anf, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries, pair_recursive_calls,
+    add_destinations, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries, pair_recursive_calls,
     split_pairs,
 };
 use crate::derive::postcondition::Facts;
@@ -38,9 +39,11 @@ impl Pipeline {
         let mut def = self.shared_as_it_is(def, late, by_halves)?;
         // A function is called for its value and for its derivative, perhaps at one point in two forms.
         while repeats_calls(&def) {
+            let steps = self.watch.trace.as_ref().map_or(0, Trace::len);
             let simplest = self.simplest(def.clone())?;
             let again = self.shared_as_it_is(&simplest, late, by_halves)?;
             if again.body.size() >= def.body.size() {
+                self.watch.trace.iter_mut().for_each(|trace| trace.truncate(steps));
                 break;
             }
             def = again;
@@ -49,26 +52,26 @@ impl Pipeline {
     }
 
     fn shared_as_it_is(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
-        let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
+        let mut def = self.watch.pass("literal_zeros", def, || literal_zeros::literal_zeros(def));
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
-            def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
-            def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+            def = self.anf(&def);
+            def = self.cse(&def);
             let beside = if by_halves && late.is_empty() { self.pair_recursive_calls(&def)? } else { None };
             let is_beside = beside.is_some();
             def = beside.unwrap_or(def);
             let records = if by_halves { self.records(&def)? } else { merge_calls::Records::default() };
             let facts = Facts { directions: late, ..Facts::new(&self.effects) };
             let merge = || merge_calls::merge_calls(&def, &records, late, &self.effects, &mut self.program.supply);
-            let merged = self.watch.pass_with("merge_calls", &facts, merge);
+            let merged = self.watch.pass_with("merge_calls", &def, &facts, merge);
             let merged = if late.is_empty() { self.fuse_sums(&merged) } else { merged };
             let changed = is_beside || merged != def;
-            def = self.watch.pass("dce", || dce::dce(&merged, &self.effects));
+            def = self.without_dead(&merged);
             if !changed && def.body.size() == size {
                 break;
             }
         }
-        Ok(self.watch.pass("cse", || cse::cse(&def, &self.effects)))
+        Ok(self.cse(&def))
     }
 
     /// Returns the definition with the values of recursive functions beside their derivatives, where there are such.
@@ -91,7 +94,7 @@ impl Pipeline {
         let (effects, supply) = (&self.effects, &mut self.program.supply);
         let is_recursive = |f: &FunName| recursive.contains(f);
         let facts = Facts { is_recursive: &is_recursive, ..Facts::new(effects) };
-        let made = self.watch.pass_with("pair_recursive_calls", &facts, || {
+        let made = self.watch.pass_with("pair_recursive_calls", def, &facts, || {
             pair_recursive_calls::pair_recursive_calls(def, &recursive, effects, supply)
         });
         Ok((made != *def).then_some(made))
@@ -107,9 +110,19 @@ impl Pipeline {
         Ok(call_order::is_recursive(&self.program, name))
     }
 
+    pub(in crate::derive) fn cse(&mut self, def: &Def) -> Def {
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        self.watch.steps("cse", def, supply, |_, rewrites| cse::cse(def, effects, rewrites))
+    }
+
+    fn without_dead_after_merging(&mut self, def: &Def) -> Def {
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        self.watch.steps("dce", def, supply, |_, rewrites| dce::dce_after_merging(def, effects, rewrites))
+    }
+
     fn fuse_sums(&mut self, def: &Def) -> Def {
         let (effects, supply) = (&self.effects, &mut self.program.supply);
-        self.watch.pass("fuse_sums", || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
+        self.watch.pass("fuse_sums", def, || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
     }
 
     /// Returns the record's type for each function that is called both for its value and for its reverse derivative;
@@ -161,7 +174,7 @@ impl Pipeline {
         const ROUNDS: usize = 4;
         let mut def = def;
         for _ in 0..ROUNDS {
-            let simpler = self.simplified(&def, "values")?.0;
+            let simpler = self.simplified(&def, "values")?;
             if simpler == def {
                 break;
             }
@@ -177,19 +190,19 @@ impl Pipeline {
         };
         let is_recursive = |f: &FunName| recursive(f).is_some();
         let facts = Facts { is_recursive: &is_recursive, ..Facts::new(&self.effects) };
-        self.watch.pass_with("add_destinations", &facts, || add_destinations::add_destinations(def, &recursive))
+        self.watch.pass_with("add_destinations", def, &facts, || add_destinations::add_destinations(def, &recursive))
     }
 
     pub(in crate::derive) fn tidied(&mut self, def: &Def) -> Def {
-        let once = self.simplified(def, "values").expect("the laws of values end").0;
-        let once = dce::dce_after_merging(&once, &self.effects);
+        let once = self.simplified(def, "values").expect("the laws of values end");
+        let once = self.without_dead_after_merging(&once);
         // Simplifies terms that inlining brings together, such as a component of a tuple.
-        let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
-        let tidy = self.watch.pass("split_pairs", || split_pairs::split_pairs(&tidy));
+        let tidy = self.simplified(&once, "values").expect("the laws of values end");
+        let tidy = self.watch.pass("split_pairs", &tidy, || split_pairs::split_pairs(&tidy));
         let tidy = self.with_destinations(&tidy);
         let tidy = self
             .watch
-            .pass("number_temporaries", || number_temporaries::number_temporaries(&tidy, &mut self.program.supply));
+            .pass("number_temporaries", &tidy, || number_temporaries::number_temporaries(&tidy, &mut self.program.supply));
         checked("number_temporaries", tidy, |d| forms::with_map(&d.body).is_none())
     }
 }

@@ -3,10 +3,10 @@
 //! Source: working notes, sec. 9. Takes: a function. Gives: definitions in the order of [`recipes::shown`].
 
 use super::pass::{Task, Work};
+use super::trace::{Step, Trace};
 use super::{Error, Pipeline};
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::recipes::{self, Recipe, Shown, When};
-use lm::rewriter::Step;
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
 use lm::types::Type;
 
@@ -28,7 +28,7 @@ pub struct Stage {
 impl Pipeline {
     /// Returns all stages of the derivation of one function; with `trace`, each with its rewrites.
     pub fn stages(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
-        self.trace = trace;
+        self.watch.trace = trace.then(Trace::default);
         if self.deriving_themselves.contains(name) {
             return Err(Error::OfItself(name.clone()));
         }
@@ -79,7 +79,8 @@ impl Pipeline {
             Some(category) => category::back(category, &mut self.program.supply),
             None => work.def.clone(),
         };
-        Stage { heading, def, category: work.category.clone(), record: None, steps: work.steps.clone() }
+        let steps = self.watch.trace.as_mut().map(|trace| trace.take_to(&def.body)).unwrap_or_default();
+        Stage { heading, def, category: work.category.clone(), record: None, steps }
     }
 }
 

@@ -25,7 +25,6 @@ pub struct Pipeline {
     pub(super) checkpoint: Checkpoint,
     /// The functions for which it does, and those whose conditionals nest deep (`nesting`).
     pub(super) chosen: IndexMap<FunName, Derivation>,
-    pub(super) trace: bool,
     pub(in crate::derive) watch: Watch,
     /// The results of recipes before sharing, from which other recipes start.
     pub(super) unshared: FxHashMap<(FunName, When), Def>,
@@ -55,7 +54,6 @@ impl Pipeline {
             derivation,
             checkpoint,
             chosen,
-            trace: false,
             watch,
             unshared: FxHashMap::default(),
             in_progress: Vec::new(),

@@ -1,9 +1,11 @@
 //! Reports the time and the result of each pass to observers.
 
+use super::trace::Trace;
 use crate::derive::passes;
 use crate::derive::postcondition::{self, Facts};
 use lm::effect::Effects;
-use lm::term::Def;
+use lm::rewrites::Rewrites;
+use lm::term::{Def, Supply};
 use lm::timing::Timings;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -29,18 +31,65 @@ pub(in crate::derive) struct Watch {
     pub(in crate::derive) observer: Option<Observer>,
     /// The functions that print, for postconditions.
     pub(in crate::derive) effects: Effects,
+    /// The rewrites, where they are traced.
+    pub(in crate::derive) trace: Option<Trace>,
 }
 
 impl Watch {
-    pub(in crate::derive) fn pass(&mut self, name: &'static str, run: impl FnOnce() -> Def) -> Def {
+    /// Runs a pass that makes a definition.
+    pub(in crate::derive) fn makes(&mut self, name: &'static str, run: impl FnOnce() -> Def) -> Def {
         let Ok(def) = self.fallible(name, || Ok::<Def, Infallible>(run()));
         def
     }
 
-    /// Runs a pass, and checks its postcondition in debug builds, with the facts that it asks about.
-    pub(in crate::derive) fn pass_with(&mut self, name: &'static str, facts: &Facts, run: impl FnOnce() -> Def) -> Def {
+    /// Runs a pass that rewrites a definition, as one step of the trace.
+    pub(in crate::derive) fn pass(&mut self, name: &'static str, from: &Def, run: impl FnOnce() -> Def) -> Def {
+        let def = self.makes(name, run);
+        if let Some(trace) = &mut self.trace {
+            trace.whole(name, &from.body, &def.body);
+        }
+        def
+    }
+
+    /// Does the same as [`Watch::pass`], with the facts that the postcondition asks about.
+    pub(in crate::derive) fn pass_with(
+        &mut self,
+        name: &'static str,
+        from: &Def,
+        facts: &Facts,
+        run: impl FnOnce() -> Def,
+    ) -> Def {
         let Ok(def) = self.timed(name, || Ok::<Def, Infallible>(run()));
         promised(name, &def, facts);
+        if let Some(trace) = &mut self.trace {
+            trace.whole(name, &from.body, &def.body);
+        }
+        def
+    }
+
+    /// Runs a pass that counts its rewrites: each is a step of the trace.
+    pub(in crate::derive) fn rewrites<E>(
+        &mut self,
+        name: &'static str,
+        from: &Def,
+        supply: &mut Supply,
+        mut run: impl FnMut(&mut Supply, &mut Rewrites) -> Result<Def, E>,
+    ) -> Result<Def, E> {
+        if let Some(trace) = &mut self.trace {
+            trace.follow(name, &from.body, supply, &mut run)?;
+        }
+        self.fallible(name, || run(supply, &mut Rewrites::all()))
+    }
+
+    /// Does the same as [`Watch::rewrites`] for a pass that does not fail.
+    pub(in crate::derive) fn steps(
+        &mut self,
+        name: &'static str,
+        from: &Def,
+        supply: &mut Supply,
+        mut run: impl FnMut(&mut Supply, &mut Rewrites) -> Def,
+    ) -> Def {
+        let Ok(def) = self.rewrites(name, from, supply, |supply, rewrites| Ok::<Def, Infallible>(run(supply, rewrites)));
         def
     }
 

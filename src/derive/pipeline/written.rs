@@ -7,15 +7,16 @@ use super::{Error, Pipeline, checked};
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::derive::figures::{self, by_hand as jacobian_by_hand};
 use crate::derive::forms;
-use crate::derive::passes::dce;
 use crate::derive::passes::rules::{EndlessRule, rules};
 use crate::derive::postcondition::Facts;
 use indexmap::IndexMap;
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
 use lm::shape;
-use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Rule, Var};
+use lm::rewrites::Rewrites;
+use lm::term::{Supply, Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Rule, Var};
 use rustc_hash::FxHashSet;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 impl Pipeline {
@@ -27,12 +28,23 @@ impl Pipeline {
 
     /// Returns the definition after the rules of the program.
     pub(in crate::derive) fn ruled(&mut self, def: &Def) -> Def {
-        let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
+        let before = self.program.supply.clone();
+        let (program, all) = (&mut self.program, &mut Rewrites::all());
+        let (ruled, endless) = rules(def, &program.rules, &self.effects, &mut program.supply, all);
         let ends = |rule: &&Rule| endless.iter().all(|other| *other.rule != *rule.name);
         let ending: Vec<Rule> = self.program.rules.iter().filter(ends).cloned().collect();
         promised("rules", &ruled, &Facts { rules: &ending, ..Facts::new(&self.effects) });
         self.endless.extend(endless);
-        if ruled == *def { ruled } else { dce::dce(&ruled, &self.effects) }
+        if ruled == *def {
+            return ruled;
+        }
+        if let Some(trace) = &mut self.watch.trace {
+            let mut run = |supply: &mut Supply, rewrites: &mut Rewrites| {
+                Ok::<Def, Infallible>(rules(def, &ending, &self.effects, supply, rewrites).0)
+            };
+            let Ok(()) = trace.follow("rules", &def.body, &before, &mut run);
+        }
+        self.without_dead(&ruled)
     }
 
     /// Returns an external function as a call of itself.

@@ -2,6 +2,7 @@
 //! their environments; and neither is longer than the definition allows.
 
 use lm::notation::infix::Format;
+use lm::rewrites::Rewrites;
 use lm::term::{self, Program, Supply};
 use lmc::derive::figures::fig09_11_category::{self as cl, Argument, Term, print};
 use lmc::derive::forms;
@@ -119,7 +120,7 @@ pub fn all_come_back(program: &Program) -> Result<Program, String> {
     let mut through = program.clone();
     let mut supply = program.supply.clone();
     for def in program.defs.values() {
-        let normal = anf::anf(def, &mut supply);
+        let normal = anf::anf(def, &mut supply, &mut Rewrites::all());
         let normal = comes_back(&normal, &mut supply)?;
         if forms::not_normal(&normal.body).is_some() {
             return Err(format!("{} loses its normal form", def.fun.name));

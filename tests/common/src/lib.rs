@@ -25,4 +25,5 @@ pub mod random;
 pub mod shapes;
 pub mod shrink;
 pub mod table;
+pub mod trace;
 pub mod ways;

@@ -1,6 +1,7 @@
 //! Tests the notation of terms.
 
 use super::*;
+use lm::rewrites::Rewrites;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -57,7 +58,7 @@ fn printed(text: &str, format: Format, width: usize) -> String {
     with_large_stack(|| {
         let program = pipeline_of("printed.ks", text).into_program();
         let mut supply = program.supply.clone();
-        let pruned = program.defs.values().map(|def| cl::prune(&cl::convert(&anf::anf(def, &mut supply))));
+        let pruned = program.defs.values().map(|def| cl::prune(&cl::convert(&anf::anf(def, &mut supply, &mut Rewrites::all()))));
         pruned.map(|def| print::definition(&def, format, width) + "\n").collect()
     })
 }

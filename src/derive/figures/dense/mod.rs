@@ -208,7 +208,7 @@ impl Pipeline {
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
         let facts = Facts { directions: &both.params[1..], ..Facts::new(&self.effects) };
-        let both = self.watch.pass_with("hoist_residuals", &facts, || {
+        let both = self.watch.pass_with("hoist_residuals", &both, &facts, || {
             hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
         });
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };

@@ -1,0 +1,91 @@
+//! Follows passes one rewrite at a time, for `lmc demo --trace`.
+//!
+//! A pass that may do k rewrites gives a definition ([`lm::rewrites`]). The trace runs it for k = 0, 1, 2, .., so that
+//! each step is from one definition to the next, and the last is what the pass gives. A pass that does not count its
+//! rewrites is one step.
+
+use lm::alpha;
+use lm::rewrites::{Rewrite, Rewrites};
+use lm::term::{Def, Expr, Supply};
+use std::sync::Arc;
+
+/// A rewrite of a definition.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The name of the pass.
+    pub pass: &'static str,
+    /// The name of the law, or of a pass that does not count its rewrites.
+    pub law: Arc<str>,
+    /// The instance of the law, where it is one of a table: the term before, and after with the bindings that it made.
+    pub instance: Option<(Expr, Expr)>,
+    /// The body of the definition before.
+    pub before: Expr,
+    /// The body of the definition after.
+    pub after: Expr,
+}
+
+/// The steps so far.
+#[derive(Debug, Default)]
+pub(in crate::derive) struct Trace {
+    steps: Vec<Step>,
+}
+
+impl Trace {
+    /// Adds a step, unless it only renames variables.
+    fn add(&mut self, pass: &'static str, rewrite: Rewrite, before: &Expr, after: &Expr) {
+        if !alpha::exprs(before, after) {
+            let Rewrite { law, instance } = rewrite;
+            self.steps.push(Step { pass, law, instance, before: before.clone(), after: after.clone() });
+        }
+    }
+
+    /// Adds a pass as one step.
+    pub(super) fn whole(&mut self, pass: &'static str, before: &Expr, after: &Expr) {
+        self.add(pass, Rewrite { law: pass.into(), instance: None }, before, after);
+    }
+
+    /// Adds each rewrite of a pass on `from`.
+    pub(super) fn follow<E>(
+        &mut self,
+        pass: &'static str,
+        from: &Expr,
+        supply: &Supply,
+        run: &mut impl FnMut(&mut Supply, &mut Rewrites) -> Result<Def, E>,
+    ) -> Result<(), E> {
+        let mut before = from.clone();
+        for n in 0.. {
+            let mut rewrites = Rewrites::first(n);
+            let after = run(&mut supply.clone(), &mut rewrites)?.body;
+            let last = rewrites.into_last();
+            if n > 0 && last.is_none() {
+                break;
+            }
+            self.add(pass, last.unwrap_or(Rewrite { law: pass.into(), instance: None }), &before, &after);
+            before = after;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of steps so far.
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Forgets all steps but the first ones.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.steps.truncate(len);
+    }
+
+    /// Returns the last steps that follow each other up to this body, and starts again. Steps before them belong to a
+    /// definition from which this one was made.
+    pub(super) fn take_to(&mut self, last: &Expr) -> Vec<Step> {
+        let mut steps = std::mem::take(&mut self.steps);
+        let mut reached = last.clone();
+        let mut first = steps.len();
+        while first > 0 && alpha::exprs(&steps[first - 1].after, &reached) {
+            first -= 1;
+            reached = steps[first].before.clone();
+        }
+        steps.split_off(first)
+    }
+}

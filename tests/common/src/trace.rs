@@ -1,0 +1,257 @@
+//! Checks traces: every step of a derivation is one that can be read, redone and evaluated.
+
+use crate::agreement::is_close;
+use lm::alpha;
+use lm::eval::Evaluator;
+use lm::prim::Prim;
+use lm::runtime_error::RuntimeError;
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Pattern, Program, Var};
+use lm::types::Type;
+use lm::value::Value;
+use lm::verify;
+use lmc::derive::{call_order, forms};
+use lmc::derive::pipeline::{Pipeline, Stage};
+use lmc::gradcheck::Random;
+use lmc::ks::front::load_stage;
+use lmc::ks::reader::{Sexp, Shape, read};
+use lmc::ks::source::Source;
+use lmc::trace::{self, StageData};
+use std::io;
+
+/// What was checked of the steps of a derivation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// The steps.
+    pub steps: usize,
+    /// The steps whose definitions were evaluated before and after.
+    pub evaluated: usize,
+}
+
+/// Headings of stages that are made from the definition of the stage before by rewriting alone.
+const REWRITTEN: [&str; 8] = [
+    "Anf-ised original definition",
+    "The full Jacobian (optimised)",
+    "Forward-mode derivative (optimised)",
+    "Forward-mode derivative (CSE'd)",
+    "Optimised transposed Jacobian",
+    "Reverse-mode derivative (optimised)",
+    "Reverse-mode derivative (CSE'd)",
+    "The tupled Jacobian (optimised)",
+];
+
+/// Checks all steps of the derivation of f, where `point` is its argument. Maps are evaluated only where they are small as trees: the evaluator shares nothing.
+pub fn holds(p: &mut Pipeline, f: &FunName, point: &Value, has_small_maps: bool) -> Result<Tally, String> {
+    let stages = p.stages(f, true).map_err(|error| error.to_string())?;
+    let mut tally = Tally::default();
+    for (number, stage) in stages.iter().enumerate() {
+        let in_stage = |why: String| format!("{f}, `{}`: {why}", stage.heading);
+        follows(stage, number.checked_sub(1).map(|before| &stages[before])).map_err(in_stage)?;
+        can_be_redone(&trace::data(stage)).map_err(in_stage)?;
+        let mut value = None;
+        for (i, step) in stage.steps.iter().enumerate() {
+            let at = |why: String| in_stage(format!("step {}, {}: {why}\n{}", i + 1, step.law, one(stage, i)));
+            let [before, after] = [&step.before, &step.after].map(|e| Def { body: e.clone(), ..stage.def.clone() });
+            verify::scoping(&after).and_then(|()| verify::typing(&after)).map_err(at)?;
+            comes_back(p, &after).map_err(at)?;
+            let is_small = |def: &Def| has_small_maps || forms::with_map(&def.body).is_none();
+            let old = value.take().unwrap_or_else(|| is_small(&before).then(|| evaluated(p, f, &before, point)).flatten());
+            let new = is_small(&after).then(|| evaluated(p, f, &after, point)).flatten();
+            if let Some(Ok(old)) = &old {
+                match &new {
+                    Some(Ok(new)) if is_close(old, new) => tally.evaluated += 1,
+                    Some(Ok(new)) => return Err(at(format!("{old} becomes {new}"))),
+                    Some(Err(error)) => return Err(at(format!("{old} becomes an error: {error}"))),
+                    None => {}
+                }
+            }
+            value = Some(new);
+        }
+        tally.steps += stage.steps.len();
+    }
+    Ok(tally)
+}
+
+/// Returns a step as it is printed.
+fn one(stage: &Stage, i: usize) -> String {
+    let stage = Stage { steps: vec![stage.steps[i].clone()], ..stage.clone() };
+    trace::text(&stage, trace::Notation::Ks)
+}
+
+/// Checks that the steps lead from the stage before to the stage, where that is rewritten and nothing else.
+fn follows(stage: &Stage, before: Option<&Stage>) -> Result<(), String> {
+    let steps = &stage.steps;
+    if let Some(i) = (1..steps.len()).find(|&i| !alpha::exprs(&steps[i - 1].after, &steps[i].before)) {
+        return Err(format!("step {} does not start where the one before ends", i + 1));
+    }
+    if REWRITTEN.contains(&stage.heading) {
+        let start = &before.expect("a stage before").def;
+        let first = steps.first().map_or(&stage.def.body, |step| &step.before);
+        let same = start.params.len() == stage.def.params.len() && alpha::exprs(first, &start.body);
+        if !same && start.fun.name == stage.def.fun.name {
+            return Err("the steps do not start at the stage before".into());
+        }
+    }
+    let last = steps.last().map(|step| &step.after);
+    match last.is_none_or(|last| alpha::exprs(last, &stage.def.body)) {
+        true => Ok(()),
+        false => Err("the steps do not lead to the stage".into()),
+    }
+}
+
+/// Checks that the definition after the last step can be made from the one before the first, by the edits alone.
+fn can_be_redone(data: &StageData) -> Result<(), String> {
+    let mut definition = sexp(&data.start)?;
+    for (i, step) in data.steps.iter().enumerate() {
+        let mut list = &mut definition;
+        for &item in &step.path {
+            list = items(list)?.get_mut(item).ok_or_else(|| format!("step {}: the path leads nowhere", i + 1))?;
+        }
+        let items = items(list)?;
+        let old: Vec<Sexp> = step.before.iter().map(|text| sexp(text)).collect::<Result<_, _>>()?;
+        let new: Vec<Sexp> = step.after.iter().map(|text| sexp(text)).collect::<Result<_, _>>()?;
+        let range = step.first..step.first + old.len();
+        let found = items.get(range.clone()).ok_or_else(|| format!("step {}: there are fewer items", i + 1))?;
+        if !found.iter().zip(&old).all(|(a, b)| is_same(a, b)) {
+            return Err(format!("step {}: the items are others", i + 1));
+        }
+        items.splice(range, new);
+    }
+    match is_same(&definition, &sexp(&data.definition)?) {
+        true => Ok(()),
+        false => Err("the edits do not lead to the definition".into()),
+    }
+}
+
+fn sexp(text: &str) -> Result<Sexp, String> {
+    let mut reading = read(text);
+    match (reading.forms.pop(), reading.errors.is_empty()) {
+        (Some(one), true) if reading.forms.is_empty() => Ok(one),
+        _ => Err(format!("is not one s-expression: {text}")),
+    }
+}
+
+fn items(s: &mut Sexp) -> Result<&mut Vec<Sexp>, String> {
+    match &mut s.shape {
+        Shape::List(items) | Shape::Bracket(items) => Ok(items),
+        other => Err(format!("the path leads to {other:?}, which is no list")),
+    }
+}
+
+/// Returns whether two s-expressions are equal, wherever they stand.
+fn is_same(a: &Sexp, b: &Sexp) -> bool {
+    match (&a.shape, &b.shape) {
+        (Shape::List(xs), Shape::List(ys)) | (Shape::Bracket(xs), Shape::Bracket(ys)) => {
+            xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| is_same(x, y))
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// Checks that the text of a definition reads as the same.
+fn comes_back(p: &mut Pipeline, def: &Def) -> Result<(), String> {
+    let program = with(p, def)?;
+    let text = lm::notation::ks::program(&program, 80);
+    let read = load_stage(&Source::new("step.ks", &text)).map_err(|errors| format!("does not read: {errors:?}"))?;
+    match read.program.defs.get(&def.fun.name).is_some_and(|read| alpha::defs(def, read)) {
+        true => Ok(()),
+        false => Err("reads back as something else".into()),
+    }
+}
+
+/// Returns a program of a definition, and all that it needs: what it calls, directly or not, and their origins.
+fn with(p: &mut Pipeline, def: &Def) -> Result<Program, String> {
+    let mut waiting = Vec::new();
+    call_order::calls(&def.body, &mut waiting);
+    waiting.push(def.fun.name.clone());
+    for name in &waiting {
+        if *name != def.fun.name {
+            p.require(name).map_err(|error| error.to_string())?;
+        }
+    }
+    let all = p.program();
+    let mut program = Program { externals: all.externals.clone(), ..Program::default() };
+    while let Some(name) = waiting.pop() {
+        let halves = [Derivative::SufFwdPass, Derivative::SufRevPass];
+        let other_half = name.derivative().filter(|d| halves.contains(d)).map(|_| name.without_derivatives(1));
+        waiting.extend(other_half.into_iter().flat_map(|of| halves.clone().map(|half| of.derived(half))).filter(|half| {
+            !program.defs.contains_key(half) && *half != name
+        }));
+        waiting.extend((1..=name.derivations.len()).map(|i| name.without_derivatives(i)));
+        if let Some(found) = all.defs.get(&name)
+            && !program.defs.contains_key(&name)
+        {
+            call_order::calls(&found.body, &mut waiting);
+            program.defs.insert(name, found.clone());
+        }
+    }
+    program.defs.sort_by(|a, _, b, _| {
+        let order = |name: &FunName| (name.derivations.len(), all.defs.get_index_of(name));
+        order(a).cmp(&order(b))
+    });
+    program.defs.shift_remove(&def.fun.name);
+    program.defs.insert(def.fun.name.clone(), def.clone());
+    Ok(program)
+}
+
+/// Returns the value of a definition; of a map in it, what it does to a vector. None, where arguments are not known.
+fn evaluated(p: &mut Pipeline, f: &FunName, def: &Def, point: &Value) -> Option<Result<Value, RuntimeError>> {
+    let of = p.program().defs[f].clone();
+    let value = Evaluator::new(p.program(), io::sink()).call(f, &parts(point, of.params.len())).ok()?;
+    let mut random = Random::new(1);
+    let directions = [(of.fun.argument(), random.direction(point)), (of.fun.result.clone(), random.direction(&value))];
+    let vector = |ty: &Type| directions.iter().find(|(of, _)| of.tangent() == ty.tangent()).map(|(_, v)| v.clone());
+    let params: Vec<&Type> = def.params.iter().map(Var::ty).collect();
+    let own: Vec<&Type> = of.params.iter().map(Var::ty).collect();
+    let mut args = match params.as_slice() {
+        params if params == own => parts(point, of.params.len()),
+        [s, dx] if **s == of.fun.argument() => {
+            let is_reverse = def.fun.name.derivative().and_then(Derivative::mode) == Some(lm::term::Mode::Reverse);
+            let direction = &directions[usize::from(is_reverse)].1;
+            let fits = **dx == directions[usize::from(is_reverse)].0.tangent();
+            vec![point.clone(), fits.then(|| direction.clone())?]
+        }
+        _ => return None,
+    };
+    let mut supply = p.program().supply.clone();
+    let (body, more) = applied(&def.body, &mut supply, &vector)?;
+    let params = [def.params.clone(), more.iter().map(|(x, _)| x.clone()).collect()].concat();
+    args.extend(more.into_iter().map(|(_, v)| v));
+    // A recursive function calls the finished one.
+    let def = Def::new(FunName::base("step"), params, body);
+    let program = with(p, &def).ok()?;
+    Some(Evaluator::new(&program, io::sink()).call(&def.fun.name, &args))
+}
+
+fn parts(point: &Value, params: usize) -> Vec<Value> {
+    match point {
+        Value::Tuple(parts) if params != 1 => parts.clone(),
+        one => vec![one.clone()],
+    }
+}
+
+/// A term without maps, and the parameters that it has besides, with their values.
+type Applied = (Expr, Vec<(Var, Value)>);
+
+/// Returns a term with each map in its value applied to a vector.
+fn applied(e: &Expr, supply: &mut lm::term::Supply, vector: &dyn Fn(&Type) -> Option<Value>) -> Option<Applied> {
+    match e.ty() {
+        Type::LM(from, _) => {
+            let dx = supply.fresh("dx", from.tangent());
+            let v = vector(from)?;
+            Some((Expr::prim(Prim::LmApply, [e.clone(), Expr::var(&dx)]), vec![(dx, v)]))
+        }
+        Type::Tuple(parts) if e.ty().mentions_lm() => {
+            let whole = supply.fresh("p", e.ty().clone());
+            let (mut all, mut more) = (Vec::new(), Vec::new());
+            for i in 1..=parts.len() {
+                let (part, vectors) = applied(&Expr::get(i, Expr::var(&whole)), supply, vector)?;
+                all.push(part);
+                more.extend(vectors);
+            }
+            let bind = Binding { pattern: Pattern::Var(whole), rhs: e.clone() };
+            Some((Expr::block(vec![bind], Expr::tuple(all)), more))
+        }
+        ty if ty.mentions_lm() => None,
+        _ => Some((e.clone(), Vec::new())),
+    }
+}
