@@ -60,7 +60,8 @@ fn part_text(part: &Part, names: &Names, notation: Notation) -> String {
         Notation::Infix(format) => infix::bindings(&part.bindings, names, format, WIDTH),
         Notation::Ks => ks::bindings_named(&part.bindings, names, WIDTH),
     };
-    let texts: Vec<String> = [bindings].into_iter().filter(|t| !t.is_empty()).chain(part.result.as_ref().map(result)).collect();
+    let texts: Vec<String> =
+        [bindings].into_iter().filter(|t| !t.is_empty()).chain(part.result.as_ref().map(result)).collect();
     if texts.is_empty() { "(nothing)".into() } else { texts.join("\n") }
 }
 

@@ -46,7 +46,8 @@ pub fn shown(b: &Binding) -> Expr {
 /// Returns the term without bindings of linear maps that nothing uses.
 pub fn without_unused_maps(e: &Expr) -> Expr {
     let uses = occurrences(e);
-    let is_used = |b: &Binding| b.rhs.ty().as_lm().is_none() || b.pattern.vars().iter().any(|x| uses.contains_key(&x.id()));
+    let is_used =
+        |b: &Binding| b.rhs.ty().as_lm().is_none() || b.pattern.vars().iter().any(|x| uses.contains_key(&x.id()));
     let kept = with_bindings(e, &is_used);
     if kept.size() == e.size() { kept } else { without_unused_maps(&kept) }
 }

@@ -4,6 +4,7 @@
 use lm::law::{self, Law};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::rewrites::Rewrites;
 use lm::strategy::{LawSet, Strategy};
 use lm::term::{Expr, Supply};
 use lm::types::Type;
@@ -14,7 +15,7 @@ fn laws(names: &[&str]) -> Strategy {
 }
 
 fn rewrite(s: &Strategy, e: &Expr) -> Result<Option<Expr>, OutOfFuel> {
-    Rewriter::new(&mut Supply::default(), 1_000).run(s, e)
+    Rewriter::new(&mut Supply::default(), &mut Rewrites::all(), 1_000).run(s, e)
 }
 
 fn one() -> Expr {
@@ -87,14 +88,13 @@ fn one_some_and_all_choose_children() {
 
 #[test]
 fn top_down_finds_the_outermost_and_bottom_up_the_innermost() {
-    // (1 ∘ (1 ∘ S)) has two redexes, which differ in what `fold` sees: trace the terms.
+    // (1 ∘ (1 ∘ S)) has two redexes, which differ in what comes first: look at the first rewrite.
     let e = compose(one(), compose(one(), scale(3.0)));
     let mut supply = Supply::default();
     let mut first_before = |s: Strategy| {
-        let mut cx = Rewriter::new(&mut supply, 10);
-        cx.trace = Some(Vec::new());
-        cx.run(&s, &e).unwrap();
-        cx.trace.unwrap()[0].before.clone()
+        let mut rewrites = Rewrites::first(1);
+        Rewriter::new(&mut supply, &mut rewrites, 10).run(&s, &e).unwrap();
+        rewrites.into_last().and_then(|last| last.instance).unwrap().0
     };
     assert_eq!(first_before(Strategy::TopDown(boxed(unit()))), e);
     assert_eq!(first_before(Strategy::BottomUp(boxed(unit()))), compose(one(), scale(3.0)));
@@ -107,6 +107,23 @@ fn innermost_and_normalize_reach_the_same_normal_form() {
     let expected = Some(scale(24.0));
     assert_eq!(rewrite(&Strategy::Innermost(boxed(laws(&names))), &e).unwrap(), expected);
     assert_eq!(rewrite(&Strategy::Normalize(boxed(laws(&names))), &e).unwrap(), expected);
+}
+
+/// With k rewrites allowed, the term is that after the first k; with more than there are, the last is not told.
+#[test]
+fn rewriting_stops_where_it_is_told() {
+    let e = compose(one(), compose(one(), scale(3.0)));
+    let innermost = Strategy::Innermost(boxed(unit()));
+    let after = |n: usize| {
+        let mut rewrites = Rewrites::first(n);
+        let made = Rewriter::new(&mut Supply::default(), &mut rewrites, 10).run(&innermost, &e).unwrap().unwrap();
+        (made, rewrites.into_last().map(|last| last.law.to_string()))
+    };
+    let law = Some("one-compose".to_string());
+    assert_eq!(after(0), (e.clone(), None));
+    assert_eq!(after(1), (compose(one(), scale(3.0)), law.clone()));
+    assert_eq!(after(2), (scale(3.0), law));
+    assert_eq!(after(3), (scale(3.0), None));
 }
 
 #[test]
@@ -133,7 +150,8 @@ fn rewriting_takes_steps_in_proportion_to_the_term() {
     let steps = |n: usize| {
         let e = (0..n).fold(scale(1.5), |e, _| compose(one(), e));
         let mut supply = Supply::default();
-        let mut cx = Rewriter::new(&mut supply, 1_000_000);
+        let mut all = Rewrites::all();
+        let mut cx = Rewriter::new(&mut supply, &mut all, 1_000_000);
         cx.run(&Strategy::innermost(vec![law::named("one-compose").clone()]), &e).unwrap();
         cx.fired.values().sum::<usize>()
     };
@@ -146,7 +164,8 @@ fn the_first_law_of_a_set_that_applies_is_taken() {
     let e = Expr::prim(Prim::Mul, [Expr::float(1.0), Expr::float(2.0)]);
     for names in [["fold-float", "vector-scale-one"], ["vector-scale-one", "fold-float"]] {
         let mut supply = Supply::default();
-        let mut cx = Rewriter::new(&mut supply, 10);
+        let mut all = Rewrites::all();
+        let mut cx = Rewriter::new(&mut supply, &mut all, 10);
         assert_eq!(cx.run(&laws(&names), &e).unwrap(), Some(Expr::float(2.0)));
         assert_eq!(cx.fired.keys().map(|name| &**name).collect::<Vec<_>>(), [names[0]]);
     }

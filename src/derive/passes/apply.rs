@@ -279,7 +279,7 @@ impl Apply<'_, '_> {
             Kind::App(Op::Prim(Prim::LmFold), _) => "apply-fold",
             _ if transposed.and_then(as_jacobian).is_some() => "call-rev",
             _ if transposed.and_then(at_record).is_some() => "call-recorded",
-            _ if transposed.and_then(|m| m.args_of_prim(Prim::LmSum)).is_some() => "apply-sum-transposed",
+            _ if transposed.and_then(|m| m.args_of_prim(Prim::LmSum)).is_some() => "apply-ones",
             _ => panic!("no law applies the map {m:?}"),
         };
         if !self.may(law) {

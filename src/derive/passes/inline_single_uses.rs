@@ -58,7 +58,7 @@ impl<'a> InlineSingleUses<'a> {
                 for b in bindings {
                     let rhs = self.term(&b.rhs, rewrites);
                     match &b.pattern {
-                        Pattern::Var(x) if self.moves(x.id(), &rhs) && rewrites.may("let-inline") => {
+                        Pattern::Var(x) if self.moves(x.id(), &rhs) && rewrites.may("let-single-use") => {
                             self.by.insert(x.id(), rhs);
                         }
                         pattern => kept.push(Binding { pattern: pattern.clone(), rhs }),
@@ -66,7 +66,9 @@ impl<'a> InlineSingleUses<'a> {
                 }
                 let body = self.term(body, rewrites);
                 match kept.pop() {
-                    Some(last) if gives(&last.pattern, &body) && rewrites.may("let-result") => Expr::block(kept, last.rhs),
+                    Some(last) if gives(&last.pattern, &body) && rewrites.may("let-result") => {
+                        Expr::block(kept, last.rhs)
+                    }
                     last => Expr::block(kept.into_iter().chain(last).collect(), body),
                 }
             }

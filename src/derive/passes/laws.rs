@@ -5,8 +5,8 @@
 //! with each other.
 
 use super::{
-    add_destinations, apply, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_single_uses, merge_calls,
-    pair_recursive_calls, simplify, transpose,
+    add_destinations, anf, apply, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_single_uses,
+    merge_calls, pair_recursive_calls, simplify, transpose,
 };
 use crate::derive::schedule::strategy;
 use lm::effect::Effects;
@@ -69,6 +69,48 @@ pub static PASS_LAWS: &[PassLaw] = &[
         after:  "(def [Dt f] (LM (Tuple Float Float) Float) (x : Float)
                    (let (Ry (lmAdd (lmGet$1$2 ($dummy (Tuple Float Float))) (lmGet$2$2 ($dummy (Tuple Float Float)))))
                      (lmCompose (lmScale ($dummy Float) (sin x)) (lmCompose (lmScale ($dummy Float) x) Ry))))" },
+    PassLaw { name: "transpose-let", source: "Fig. 5", pass: "transpose", run: transposed,
+        text:   "(let x = e in m)ᵀ = let x = e in mᵀ",
+        before: "(def [D f] (LM Float Float) (x : Float) (let (k (sin x)) (lmScale ($dummy Float) k)))",
+        after:  "(def [Dt f] (LM Float Float) (x : Float) (let (k (sin x)) (lmScale ($dummy Float) k)))" },
+    PassLaw { name: "compose-add", source: "Fig. 4", pass: "transpose", run: transposed,
+        text:   "(Dxᵀ ∘ p) ⊕ (Dxᵀ ∘ q) = Dxᵀ ∘ (p ⊕ q)",
+        before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float)
+                   (let (Dy (lmScale ($dummy Float) x)) (lmVCat Dy Dy)))",
+        after:  "(def [Dt f] (LM (Tuple Float Float) Float) (x : Float)
+                   (let (Ry (lmAdd (lmGet$1$2 ($dummy (Tuple Float Float))) (lmGet$2$2 ($dummy (Tuple Float Float)))))
+                     (lmCompose (lmScale ($dummy Float) x) Ry)))" },
+    PassLaw { name: "hcat-get", source: "Fig. 4", pass: "transpose", run: transposed,
+        text:   "⋈(m1ᵀ, .., mnᵀ) ∘ p = (m1ᵀ ∘ π1 ∘ p) ⊕ .. ⊕ (mnᵀ ∘ πn ∘ p)",
+        before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float) (lmVCat (lmScale ($dummy Float) x) (lmScale ($dummy Float) 2.0)))",
+        after:  "(def [Dt f] (LM (Tuple Float Float) Float) (x : Float)
+                   (lmAdd (lmCompose (lmScale ($dummy Float) x) (lmGet$1$2 ($dummy (Tuple Float Float))))
+                          (lmCompose (lmScale ($dummy Float) 2.0) (lmGet$2$2 ($dummy (Tuple Float Float))))))" },
+    PassLaw { name: "gather", source: "derived", pass: "transpose", run: transposed,
+        text:   "if c then (Dxᵀ ∘ p) ⊕ (Dyᵀ ∘ q) else .. = let R = if c then p × q else .. in (Dxᵀ ∘ π1 ∘ R) ⊕ (Dyᵀ ∘ π2 ∘ R)   likewise for sums over a build",
+        before: "(def [D f] (LM (Tuple Float Float) Float) ((c : Bool) (x : Float))
+                   (let ((Dx (lmGet$1$2 ($dummy (Tuple Float Float)))) (Dy (lmGet$2$2 ($dummy (Tuple Float Float)))))
+                     (if c (lmAdd Dx Dy) (lmCompose (lmScale ($dummy Float) x) Dx))))",
+        after:  "(def [Dt f] (LM Float (Tuple Float Float)) ((c : Bool) (x : Float))
+                   (let ((R (if c (lmVCat (lmOne ($dummy Float)) (lmOne ($dummy Float)))
+                                  (lmVCat (lmScale ($dummy Float) x) (lmZero ($dummy Float) ($dummy Float)))))
+                         (Ry (lmCompose (lmGet$2$2 ($dummy (Tuple Float Float))) R))
+                         (Rx (lmCompose (lmGet$1$2 ($dummy (Tuple Float Float))) R)))
+                     (lmVCat Rx Ry)))" },
+    PassLaw { name: "if-compose", source: "derived", pass: "transpose", run: transposed,
+        text:   "(if c then mᵀ else nᵀ) ∘ p = if c then mᵀ ∘ p else nᵀ ∘ p",
+        before: "(def [D f] (LM Float Float) ((c : Bool) (x : Float))
+                   (lmCompose (lmDot x) (if c (lmScaleR x) (lmScale ($dummy Float) 2.0))))",
+        after:  "(def [Dt f] (LM Float Float) ((c : Bool) (x : Float))
+                   (let (R (if c (lmScale ($dummy Float) (mul x x)) (lmScale ($dummy Float) (mul 2.0 x)))) R))" },
+    PassLaw { name: "transpose-to", source: "derived", pass: "transpose", run: transposed,
+        text:   "lmTo(w, m)ᵀ ∘ p = mᵀ ∘ p",
+        before: "(def [D f] (LM Float Float) (x : Float) (lmTo ($dummy Float) (lmScale ($dummy Float) x)))",
+        after:  "(def [Dt f] (LM Float Float) (x : Float) (lmScale ($dummy Float) x))" },
+    PassLaw { name: "apply-let", source: "Fig. 4", pass: "apply", run: applied,
+        text:   "(let x = e in m) ⊙ v = let x = e in m ⊙ v",
+        before: "(def f Float ((x : Float) (dx : Float)) (lmApply (let (k (sin x)) (lmScale ($dummy Float) k)) dx))",
+        after:  "(def f Float ((x : Float) (dx : Float)) (let (k (sin x)) (mul k dx)))" },
     PassLaw { name: "let-apply", source: "Fig. 4", pass: "apply", run: applied,
         text:   "(let Dx = m in b) ⊙ v = let dx = m ⊙ v in b ⊙ v, where Dx ⊙ v is read as dx",
         before: "(def f (Tuple Float Float) ((x : Float) (dx : Float))
@@ -99,6 +141,34 @@ pub static PASS_LAWS: &[PassLaw] = &[
         before: "(def f Float (x : Float)
                    (let ((y u) (if (gt x 0.0) (tuple (sin x) x) (tuple x (cos x)))) y))",
         after:  "(def f Float (x : Float) (let (y (if (gt x 0.0) (sin x) x)) y))" },
+    PassLaw { name: "let-name", source: "sec. 5.1", pass: "anf", run: normalised,
+        text:   "e[e'] = let t = e' in e[t]",
+        before: "(def f Float (x : Float) (mul (sin x) x))",
+        after:  "(def f Float (x : Float) (let (t (sin x)) (mul t x)))" },
+    PassLaw { name: "let-let", source: "sec. 5.1", pass: "anf", run: normalised,
+        text:   "let x = (let y = e in b) in c = let y = e in let x = b in c",
+        before: "(def f Float (x : Float) (let (y (let (z (sin x)) (cos z))) (mul y x)))",
+        after:  "(def f Float (x : Float) (let ((z (sin x)) (y (cos z))) (mul y x)))" },
+    PassLaw { name: "let-result", source: "sec. 9", pass: "inline_single_uses", run: inlined,
+        text:   "let (x, y) = e in (x, y) = e",
+        before: "(def g (Tuple Float Float) (x : Float) (tuple x x))
+                 (def f (Tuple Float Float) (x : Float) (let ((y z) (g x)) (tuple y z)))",
+        after:  "(def f (Tuple Float Float) (x : Float) (g x))" },
+    PassLaw { name: "fold-scanl", source: "derived", pass: "cse", run: shared,
+        text:   "let y = fold(f, a, v) in .. let s = scanl(f, a, v) in b = let s = scanl(f, a, v) in let y = s[size(v)] in .. b",
+        before: "(def f Float ((a : Float) (v : Vec Float))
+                   (let ((y (fold (lam (p : Tuple Float Float) (let ((s x) p) (mul s x))) a v))
+                         (t (scanl (lam (p : Tuple Float Float) (let ((s x) p) (mul s x))) a v)))
+                     (mul y (index 0 t))))",
+        after:  "(def f Float ((a : Float) (v : Vec Float))
+                   (let ((t (scanl (lam (p : Tuple Float Float) (let ((s x) p) (mul s x))) a v)) (y (index (size v) t)))
+                     (mul y (index 0 t))))" },
+    PassLaw { name: "if-equal", source: "derived", pass: "cse", run: shared,
+        text:   "let (x, y) = if c then (a, a) else (b, b) in e = let (x, y) = if c then (a, a) else (b, b) in e[y := x]",
+        before: "(def f Float ((c : Bool) (x : Float))
+                   (let ((y z) (if c (tuple x x) (tuple 1.0 1.0))) (mul y z)))",
+        after:  "(def f Float ((c : Bool) (x : Float))
+                   (let ((y z) (if c (tuple x x) (tuple 1.0 1.0))) (mul y y)))" },
     PassLaw { name: "let-share", source: "sec. 5.1", pass: "cse", run: shared,
         text:   "let x = e in .. e .. = let x = e in .. x ..",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (sin x))) (mul y z)))",
@@ -264,6 +334,10 @@ pub static PASS_LAWS: &[PassLaw] = &[
 /// The fuel: more than any instance takes.
 const FUEL: usize = 10_000;
 
+fn normalised(def: &Def, supply: &mut Supply) -> Def {
+    anf::anf(def, supply, &mut Rewrites::all())
+}
+
 fn simplified(def: &Def, supply: &mut Supply) -> Def {
     let simple = simplify::simplify(def, strategy("jacobian"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL));
     simple.expect("an instance is small")
@@ -272,12 +346,14 @@ fn simplified(def: &Def, supply: &mut Supply) -> Def {
 fn transposed(def: &Def, supply: &mut Supply) -> Def {
     let mut name = def.fun.name.clone();
     name.derivations[0] = Derivative::Dt;
-    let transposed = transpose::transpose(def, name, strategy("transpose"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL));
+    let transposed =
+        transpose::transpose(def, name, strategy("transpose"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL));
     transposed.expect("an instance is small")
 }
 
 fn applied(def: &Def, supply: &mut Supply) -> Def {
-    apply::apply(def, strategy("apply"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL)).expect("an instance is small")
+    apply::apply(def, strategy("apply"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL))
+        .expect("an instance is small")
 }
 
 fn without_dead(def: &Def, _: &mut Supply) -> Def {

@@ -178,7 +178,7 @@ impl Transpose<'_, '_> {
             }
             Kind::App(Op::Prim(Prim::LmAddV), args) => {
                 let c = self.bind_as("R", c, scope);
-                if self.stops("transpose-sumbuild", m, &c, scope) {
+                if self.stops("transpose-sum", m, &c, scope) {
                     return Ok(());
                 }
                 let (n, i, map) = family(&args[1]).expect("a Jacobian's sum is over a build");

@@ -122,7 +122,8 @@ impl Pipeline {
 
     fn fuse_sums(&mut self, def: &Def) -> Def {
         let (effects, supply) = (&self.effects, &mut self.program.supply);
-        self.watch.pass("fuse_sums", def, || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
+        self.watch
+            .pass("fuse_sums", def, || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
     }
 
     /// Returns the record's type for each function that is called both for its value and for its reverse derivative;
@@ -200,9 +201,9 @@ impl Pipeline {
         let tidy = self.simplified(&once, "values").expect("the laws of values end");
         let tidy = self.watch.pass("split_pairs", &tidy, || split_pairs::split_pairs(&tidy));
         let tidy = self.with_destinations(&tidy);
-        let tidy = self
-            .watch
-            .pass("number_temporaries", &tidy, || number_temporaries::number_temporaries(&tidy, &mut self.program.supply));
+        let tidy = self.watch.pass("number_temporaries", &tidy, || {
+            number_temporaries::number_temporaries(&tidy, &mut self.program.supply)
+        });
         checked("number_temporaries", tidy, |d| forms::with_map(&d.body).is_none())
     }
 }

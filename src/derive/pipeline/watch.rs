@@ -89,7 +89,8 @@ impl Watch {
         supply: &mut Supply,
         mut run: impl FnMut(&mut Supply, &mut Rewrites) -> Def,
     ) -> Def {
-        let Ok(def) = self.rewrites(name, from, supply, |supply, rewrites| Ok::<Def, Infallible>(run(supply, rewrites)));
+        let Ok(def) =
+            self.rewrites(name, from, supply, |supply, rewrites| Ok::<Def, Infallible>(run(supply, rewrites)));
         def
     }
 

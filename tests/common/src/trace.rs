@@ -3,14 +3,17 @@
 use crate::agreement::is_close;
 use lm::alpha;
 use lm::eval::Evaluator;
+use lm::law;
 use lm::prim::Prim;
 use lm::runtime_error::RuntimeError;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Pattern, Program, Var};
 use lm::types::Type;
 use lm::value::Value;
 use lm::verify;
+use lmc::derive::passes;
+use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::pipeline::{Pipeline, Stage, TraceStep};
 use lmc::derive::{call_order, forms};
-use lmc::derive::pipeline::{Pipeline, Stage};
 use lmc::gradcheck::Random;
 use lmc::ks::front::load_stage;
 use lmc::ks::reader::{Sexp, Shape, read};
@@ -40,7 +43,14 @@ const REWRITTEN: [&str; 8] = [
 ];
 
 /// Checks all steps of the derivation of f, where `point` is its argument. Maps are evaluated only where they are small as trees: the evaluator shares nothing.
-pub fn holds(p: &mut Pipeline, f: &FunName, point: &Value, has_small_maps: bool) -> Result<Tally, String> {
+/// Every step in `spread` is evaluated.
+pub fn holds(
+    p: &mut Pipeline,
+    f: &FunName,
+    point: &Value,
+    has_small_maps: bool,
+    spread: usize,
+) -> Result<Tally, String> {
     let stages = p.stages(f, true).map_err(|error| error.to_string())?;
     let mut tally = Tally::default();
     for (number, stage) in stages.iter().enumerate() {
@@ -51,10 +61,12 @@ pub fn holds(p: &mut Pipeline, f: &FunName, point: &Value, has_small_maps: bool)
         for (i, step) in stage.steps.iter().enumerate() {
             let at = |why: String| in_stage(format!("step {}, {}: {why}\n{}", i + 1, step.law, one(stage, i)));
             let [before, after] = [&step.before, &step.after].map(|e| Def { body: e.clone(), ..stage.def.clone() });
+            is_listed(step).map_err(at)?;
             verify::scoping(&after).and_then(|()| verify::typing(&after)).map_err(at)?;
             comes_back(p, &after).map_err(at)?;
-            let is_small = |def: &Def| has_small_maps || forms::with_map(&def.body).is_none();
-            let old = value.take().unwrap_or_else(|| is_small(&before).then(|| evaluated(p, f, &before, point)).flatten());
+            let is_small = |def: &Def| i % spread == 0 && (has_small_maps || forms::with_map(&def.body).is_none());
+            let old =
+                value.take().unwrap_or_else(|| is_small(&before).then(|| evaluated(p, f, &before, point)).flatten());
             let new = is_small(&after).then(|| evaluated(p, f, &after, point)).flatten();
             if let Some(Ok(old)) = &old {
                 match &new {
@@ -64,11 +76,21 @@ pub fn holds(p: &mut Pipeline, f: &FunName, point: &Value, has_small_maps: bool)
                     None => {}
                 }
             }
-            value = Some(new);
+            value = (spread == 1).then_some(new);
         }
         tally.steps += stage.steps.len();
     }
     Ok(tally)
+}
+
+/// Checks that `lmc laws` lists the law of a step; or that it is a pass, as a whole.
+fn is_listed(step: &TraceStep) -> Result<(), String> {
+    let name = &*step.law;
+    let is_of_pass = PASS_LAWS.iter().any(|law| law.name == name) || passes::named(name).is_some();
+    match is_of_pass || law::all().contains_key(name) || step.pass == "rules" || name == "category" {
+        true => Ok(()),
+        false => Err("no such law is listed".into()),
+    }
 }
 
 /// Returns a step as it is printed.
@@ -173,9 +195,12 @@ fn with(p: &mut Pipeline, def: &Def) -> Result<Program, String> {
     while let Some(name) = waiting.pop() {
         let halves = [Derivative::SufFwdPass, Derivative::SufRevPass];
         let other_half = name.derivative().filter(|d| halves.contains(d)).map(|_| name.without_derivatives(1));
-        waiting.extend(other_half.into_iter().flat_map(|of| halves.clone().map(|half| of.derived(half))).filter(|half| {
-            !program.defs.contains_key(half) && *half != name
-        }));
+        waiting.extend(
+            other_half
+                .into_iter()
+                .flat_map(|of| halves.clone().map(|half| of.derived(half)))
+                .filter(|half| !program.defs.contains_key(half) && *half != name),
+        );
         waiting.extend((1..=name.derivations.len()).map(|i| name.without_derivatives(i)));
         if let Some(found) = all.defs.get(&name)
             && !program.defs.contains_key(&name)

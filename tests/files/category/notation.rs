@@ -58,7 +58,8 @@ fn printed(text: &str, format: Format, width: usize) -> String {
     with_large_stack(|| {
         let program = pipeline_of("printed.ks", text).into_program();
         let mut supply = program.supply.clone();
-        let pruned = program.defs.values().map(|def| cl::prune(&cl::convert(&anf::anf(def, &mut supply, &mut Rewrites::all()))));
+        let pruned =
+            program.defs.values().map(|def| cl::prune(&cl::convert(&anf::anf(def, &mut supply, &mut Rewrites::all()))));
         pruned.map(|def| print::definition(&def, format, width) + "\n").collect()
     })
 }
