@@ -34,6 +34,7 @@ const DRAWS: &[Draw] = &[
     ("passes::on_random_programs", 30, "arrays: native code with passes and without"),
     ("lanes::on_random_programs", 40, "arrays: loops in lanes"),
     ("lanes::on_random_nests", 30, "nests of loops: lanes, threads, iterations side by side"),
+    ("traces::of_random_programs", 60, "functions of a size: each step of their derivations"),
     ("workspace::of_random_programs", 40, "arrays: memory as it is told before a call"),
 ];
 

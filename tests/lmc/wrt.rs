@@ -179,7 +179,7 @@ fn nothing_is_passed_for_what_cannot_vary() {
         assert!(header.contains(&declared), "{declared}: {header}");
     }
     let stages = printed(&["demo", "p.ks", "--fun", "f"]);
-    assert!(stages.contains("it gives (d_w, _, d_p)\nfun f'(s, dr)"), "{stages}");
+    assert!(stages.contains("it gives (d_w, _, d_p)\nfun f`(s, dr)"), "{stages}");
     assert!(stages.contains("let { (d_w, d_labels, d_p) = ds }"), "{stages}");
     let halves = printed(&["demo", "p.ks", "--fun", "f", "--derivation", "split"]);
     assert!(halves.contains("suffwdpass$f(w, labels, p)"), "{halves}");

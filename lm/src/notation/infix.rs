@@ -58,13 +58,15 @@ fn render(doc: Doc, width: usize) -> String {
     out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns `f2`, `Df2`, `f2'` for the derivations of the notes; `[fwd [rev f]]` for what they do not name.
+/// Returns `f2`, `Df2`, `Rf2`, `f2'`, and f2 with a backquote for the derivations of the notes; `[fwd [rev f]]` for what
+/// they do not name.
 fn function_name(name: &crate::term::FunName) -> String {
     let base = |name: &crate::term::FunName| name.as_written().to_string();
     match name.derivations.as_slice() {
         [Derivative::D] => format!("D{}", base(name)),
         [Derivative::Dt] => format!("R{}", base(name)),
-        [Derivative::Fwd | Derivative::Rev] => format!("{}'", base(name)),
+        [Derivative::Fwd] => format!("{}'", base(name)),
+        [Derivative::Rev] => format!("{}`", base(name)),
         _ => name.to_string(),
     }
 }

@@ -9,9 +9,8 @@
 //! ∇[if b then e1 else e2] = if b then ∇[e1] else ∇[e2]
 //! ```
 //!
-//! Source: working notes, Fig. 6; the call rule is a composition there too, though printed as an
-//! application, and the conditional is promised in the text only. Takes: a definition in normal
-//! form. Gives: a block that binds values and maps in turn.
+//! Source: working notes, Fig. 6; the conditional is promised in the text only. Takes: a definition in normal form.
+//! Gives: a block that binds values and maps in turn.
 //!
 //! ```text
 //! ∇[build(n, λi. e)] = V(build(n, λi. ∇[e]))           ∇[sumbuild(n, λi. e)] = ⊕(build(n, λi. ∇[e]))
