@@ -77,11 +77,13 @@ struct Named<'a> {
 fn named(stage: &Stage) -> Vec<Named<'_>> {
     let with = |body: &Expr| Def { body: body.clone(), ..stage.def.clone() };
     let mut next = (stage.def.clone(), Names::of(&stage.def));
+    let Some(first) = stage.steps.first() else { return Vec::new() };
+    let wanted = Names::of_forms(&with(&first.before), stage.steps.iter().map(|step| &step.after));
     let mut all: Vec<Named> = Vec::new();
     for step in stage.steps.iter().rev() {
         let (before, after) = (with(&step.before), with(&step.after));
         let after = (after.clone(), Names::alike(&after, &next.0, &next.1));
-        let before = (before.clone(), Names::before(&before, &after.0, &after.1));
+        let before = (before.clone(), Names::before(&before, &after.0, &after.1, &wanted));
         next = before.clone();
         all.push(Named { step, before, after });
     }

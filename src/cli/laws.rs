@@ -58,7 +58,18 @@ impl Row {
     fn is_chosen(&self, options: &LawsOptions) -> bool {
         let named = options.name.as_ref().is_none_or(|name| self.name == name);
         let figure = options.figure.as_ref().map(|f| f.trim_start_matches("Fig.").trim());
-        named && figure.is_none_or(|f| self.source == format!("Fig. {f}") || self.source == f)
+        named && figure.is_none_or(|f| self.source == f || self.has_figure(f))
+    }
+
+    /// Returns whether the law is from a figure, by its number, or from several with that one among them.
+    fn has_figure(&self, number: &str) -> bool {
+        if self.source == format!("Fig. {number}") {
+            return true;
+        }
+        let range = self.source.strip_prefix("Figs. ").and_then(|range| range.split_once('-'));
+        let bounds = range.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+        let number: Option<u32> = number.parse().ok();
+        matches!((bounds, number), (Some((first, last)), Some(number)) if (first..=last).contains(&number))
     }
 }
 

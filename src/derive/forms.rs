@@ -10,7 +10,8 @@
 //! or the body of a function.
 
 use lm::scope::occurrences;
-use lm::term::{Binding, Expr, Kind, Op};
+use lm::term::{Binding, Expr, Kind, Op, Var};
+use rustc_hash::FxHashSet;
 
 /// Returns the smallest term inside `e`, or `e` itself, that has a property.
 pub fn smallest(e: &Expr, mut has: impl FnMut(&Expr) -> bool) -> Option<Expr> {
@@ -43,13 +44,25 @@ pub fn shown(b: &Binding) -> Expr {
     Expr::block(vec![b.clone()], result)
 }
 
-/// Returns the term without bindings of linear maps that nothing uses.
-pub fn without_unused_maps(e: &Expr) -> Expr {
-    let uses = occurrences(e);
-    let is_used =
-        |b: &Binding| b.rhs.ty().as_lm().is_none() || b.pattern.vars().iter().any(|x| uses.contains_key(&x.id()));
-    let kept = with_bindings(e, &is_used);
-    if kept.size() == e.size() { kept } else { without_unused_maps(&kept) }
+/// Returns the term without those bindings of linear maps of another one that nothing uses any more.
+pub fn without_unused_maps(e: &Expr, of: &Expr) -> Expr {
+    let mut maps = FxHashSet::default();
+    of.visit_bindings(|b| {
+        if b.rhs.ty().as_lm().is_some() {
+            maps.extend(b.pattern.vars().iter().map(Var::id));
+        }
+    });
+    let mut e = e.clone();
+    loop {
+        let uses = occurrences(&e);
+        let is_kept =
+            |b: &Binding| b.pattern.vars().iter().any(|x| !maps.contains(&x.id()) || uses.contains_key(&x.id()));
+        let kept = with_bindings(&e, &is_kept);
+        if kept.size() == e.size() {
+            return kept;
+        }
+        e = kept;
+    }
 }
 
 /// Returns the term with those of its bindings that are to be kept.

@@ -74,8 +74,8 @@ pub static NATIVE: &[Native] = &[
     Native { name: "reverse-get",     source: "Fig. 2",     text: "r ⊙ᴿ π(i,n) = (0, .., r, .., 0)",                   head: Some(Head::Prim(Prim::LmApplyR)),    rewrite: reverse_get },
     Native { name: "get-vcat",        source: "Fig. 2",     text: "π(i,n) ∘ ×(m ..) = m.i",                            head: Some(Head::Prim(Prim::LmCompose)),   rewrite: get_vcat },
     Native { name: "transpose-get",   source: "Fig. 2",     text: "π(i,n)ᵀ = 0 × .. × 1 × .. × 0",                     head: Some(Head::Prim(Prim::LmTranspose)), rewrite: transpose_get },
-    Native { name: "vcatv-zero",      source: "Fig. 4",     text: "V(w, build(n, λi. 0(s, t))) = 0(s, w)",             head: Some(Head::Prim(Prim::LmVCatV)),     rewrite: family_zero },
-    Native { name: "addv-zero",       source: "Fig. 4",     text: "lmAddV(w, build(n, λi. 0(s, t))) = 0(s, w)",        head: Some(Head::Prim(Prim::LmAddV)),      rewrite: family_zero },
+    Native { name: "vcatv-zero",      source: "derived",    text: "V(w, build(n, λi. 0(s, t))) = 0(s, w)",             head: Some(Head::Prim(Prim::LmVCatV)),     rewrite: family_zero },
+    Native { name: "addv-zero",       source: "derived",    text: "lmAddV(w, build(n, λi. 0(s, t))) = 0(s, w)",        head: Some(Head::Prim(Prim::LmAddV)),      rewrite: family_zero },
     Native { name: "index-build",     source: "derived",    text: "lmIndex(k, v) ∘ V(w, build(n, λi. m)) = let { i = k } m", head: Some(Head::Prim(Prim::LmCompose)), rewrite: index_build },
     Native { name: "index-build-compose", source: "derived", text: "lmIndex(k, v) ∘ (V(w, build(n, λi. m)) ∘ p) = let { i = k } m ∘ p", head: Some(Head::Prim(Prim::LmCompose)), rewrite: index_build_compose },
     Native { name: "sumbuild-zero",   source: "derived",    text: "sumbuild(w, n, λi. ts_zero(x)) = ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)),    rewrite: sumbuild_zero },
@@ -83,10 +83,10 @@ pub static NATIVE: &[Native] = &[
     Native { name: "get-tuple",       source: "sec. 1",     text: "(x ..).i = x.i",                                    head: Some(Head::Get),                     rewrite: get_tuple },
     Native { name: "tuple-get",       source: "sec. 1",     text: "(x.1, .., x.n) = x",                                head: Some(Head::Tuple),                   rewrite: tuple_get },
     Native { name: "vcat-get",        source: "Fig. 2",     text: "π(1,n) × .. × π(n,n) = 1",                          head: Some(Head::Prim(Prim::LmVCat)),      rewrite: vcat_get },
-    Native { name: "inject-compose",  source: "Fig. 4",     text: "(0 × .. × m × .. × 0) ∘ n = 0 × .. × (m ∘ n) × .. × 0", head: Some(Head::Prim(Prim::LmCompose)), rewrite: inject_compose },
+    Native { name: "inject-compose",  source: "derived",    text: "(0 × .. × m × .. × 0) ∘ n = 0 × .. × (m ∘ n) × .. × 0", head: Some(Head::Prim(Prim::LmCompose)), rewrite: inject_compose },
     Native { name: "fold-integer",    source: "sec. 1.1",   text: "j - k, j == k, to_float(k) = their value (j k literals)", head: None,                           rewrite: fold_integer },
     Native { name: "fold-float",      source: "sec. 2.2",   text: "k1 + k2, k1 * k2, -k = their value (k literals)",   head: None,                                rewrite: fold_float },
-    Native { name: "collect",         source: "Fig. 4",     text: "(m ∘ p) ⊕ n ⊕ (m' ∘ p) = ((m ⊕ m') ∘ p) ⊕ n, in any order and number", head: Some(Head::Prim(Prim::LmAdd)), rewrite: collect },
+    Native { name: "collect",         source: "derived",    text: "(m ∘ p) ⊕ n ⊕ (m' ∘ p) = ((m ⊕ m') ∘ p) ⊕ n, in any order and number", head: Some(Head::Prim(Prim::LmAdd)), rewrite: collect },
 ];
 
 fn prim2(e: &Expr, p: Prim) -> Option<(&Expr, &Expr)> {

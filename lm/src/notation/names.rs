@@ -41,9 +41,19 @@ impl Names {
         names
     }
 
+    /// Names for forms of a definition, in order.
+    pub fn of_forms<'a>(def: &Def, forms: impl IntoIterator<Item = &'a Expr>) -> Names {
+        let mut names = Names::of(def);
+        for form in forms {
+            names.keep_calls(form);
+            names.give_all(form);
+        }
+        names
+    }
+
     /// Names for a definition of which another form follows, `next`: the variables that both have keep their names, and
-    /// others have names that neither gives to another variable.
-    pub fn before(def: &Def, next: &Def, names: &Names) -> Names {
+    /// others have names that neither gives to another variable, those of `wanted` where they are free.
+    pub fn before(def: &Def, next: &Def, names: &Names, wanted: &Names) -> Names {
         let mut kept = FxHashMap::default();
         let mut keep = |x: &Var| {
             kept.insert(x.id(), x.clone());
@@ -59,6 +69,12 @@ impl Names {
         def.params.iter().for_each(&mut name);
         bound(&def.body, &mut name);
         all.keep_calls(&def.body);
+        bound(&def.body, &mut |x: &Var| {
+            let name = wanted.of_var(x);
+            if !all.given.contains_key(&x.id()) && all.taken.insert(name.clone()) {
+                all.given.insert(x.id(), name);
+            }
+        });
         def.params.iter().for_each(|x| all.give(x));
         all.give_all(&def.body);
         all

@@ -29,7 +29,7 @@ pub fn apply(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, O
     let mut out = Vec::new();
     let result = pass.last(&def.body, &mut out)?;
     let body = Expr::block(out, result);
-    let body = if cx.rewrites.is_limited() { without_unused_maps(&body) } else { body };
+    let body = if cx.rewrites.is_limited() { without_unused_maps(&body, &def.body) } else { body };
     Ok(Def { body, ..def.clone() })
 }
 

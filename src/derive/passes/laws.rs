@@ -62,25 +62,25 @@ pub static PASS_LAWS: &[PassLaw] = &[
                    (let (Dy (lmScale ($dummy Float) (sin x))) (lmVCat Dy Dy)))",
         after:  "(def [D f] (LM Float (Tuple Float Float)) (x : Float)
                    (let (k (sin x)) (lmVCat (lmScale ($dummy Float) k) (lmScale ($dummy Float) k))))" },
-    PassLaw { name: "let-transpose", source: "Fig. 5", pass: "transpose", run: transposed,
+    PassLaw { name: "let-transpose", source: "derived", pass: "transpose", run: transposed,
         text:   "(let Dx = m in b)ᵀ = let Rx = the sum of what reaches Dx in b in .. mᵀ ∘ Rx ..",
         before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float)
                    (let (Dy (lmCompose (lmScale ($dummy Float) x) (lmScale ($dummy Float) (sin x)))) (lmVCat Dy Dy)))",
         after:  "(def [Dt f] (LM (Tuple Float Float) Float) (x : Float)
                    (let (Ry (lmAdd (lmGet$1$2 ($dummy (Tuple Float Float))) (lmGet$2$2 ($dummy (Tuple Float Float)))))
                      (lmCompose (lmScale ($dummy Float) (sin x)) (lmCompose (lmScale ($dummy Float) x) Ry))))" },
-    PassLaw { name: "transpose-let", source: "Fig. 5", pass: "transpose", run: transposed,
+    PassLaw { name: "transpose-let", source: "derived", pass: "transpose", run: transposed,
         text:   "(let x = e in m)ᵀ = let x = e in mᵀ",
         before: "(def [D f] (LM Float Float) (x : Float) (let (k (sin x)) (lmScale ($dummy Float) k)))",
         after:  "(def [Dt f] (LM Float Float) (x : Float) (let (k (sin x)) (lmScale ($dummy Float) k)))" },
-    PassLaw { name: "compose-add", source: "Fig. 4", pass: "transpose", run: transposed,
+    PassLaw { name: "compose-add", source: "derived", pass: "transpose", run: transposed,
         text:   "(Dxᵀ ∘ p) ⊕ (Dxᵀ ∘ q) = Dxᵀ ∘ (p ⊕ q)",
         before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float)
                    (let (Dy (lmScale ($dummy Float) x)) (lmVCat Dy Dy)))",
         after:  "(def [Dt f] (LM (Tuple Float Float) Float) (x : Float)
                    (let (Ry (lmAdd (lmGet$1$2 ($dummy (Tuple Float Float))) (lmGet$2$2 ($dummy (Tuple Float Float)))))
                      (lmCompose (lmScale ($dummy Float) x) Ry)))" },
-    PassLaw { name: "hcat-get", source: "Fig. 4", pass: "transpose", run: transposed,
+    PassLaw { name: "hcat-get", source: "derived", pass: "transpose", run: transposed,
         text:   "⋈(m1ᵀ, .., mnᵀ) ∘ p = (m1ᵀ ∘ π1 ∘ p) ⊕ .. ⊕ (mnᵀ ∘ πn ∘ p)",
         before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float) (lmVCat (lmScale ($dummy Float) x) (lmScale ($dummy Float) 2.0)))",
         after:  "(def [Dt f] (LM (Tuple Float Float) Float) (x : Float)
@@ -107,11 +107,11 @@ pub static PASS_LAWS: &[PassLaw] = &[
         text:   "lmTo(w, m)ᵀ ∘ p = mᵀ ∘ p",
         before: "(def [D f] (LM Float Float) (x : Float) (lmTo ($dummy Float) (lmScale ($dummy Float) x)))",
         after:  "(def [Dt f] (LM Float Float) (x : Float) (lmScale ($dummy Float) x))" },
-    PassLaw { name: "apply-let", source: "Fig. 4", pass: "apply", run: applied,
+    PassLaw { name: "apply-let", source: "derived", pass: "apply", run: applied,
         text:   "(let x = e in m) ⊙ v = let x = e in m ⊙ v",
         before: "(def f Float ((x : Float) (dx : Float)) (lmApply (let (k (sin x)) (lmScale ($dummy Float) k)) dx))",
         after:  "(def f Float ((x : Float) (dx : Float)) (let (k (sin x)) (mul k dx)))" },
-    PassLaw { name: "let-apply", source: "Fig. 4", pass: "apply", run: applied,
+    PassLaw { name: "let-apply", source: "derived", pass: "apply", run: applied,
         text:   "(let Dx = m in b) ⊙ v = let dx = m ⊙ v in b ⊙ v, where Dx ⊙ v is read as dx",
         before: "(def f (Tuple Float Float) ((x : Float) (dx : Float))
                    (lmApply (let (Dy (lmScale ($dummy Float) x)) (lmVCat Dy Dy)) dx))",
@@ -212,7 +212,7 @@ pub static PASS_LAWS: &[PassLaw] = &[
         text:   "let t = e in b = b[t := e]   when t occurs once in b, not in a function, and the line stays short",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) (mul z x)))",
         after:  "(def f Float (x : Float) (mul (cos (sin x)) x))" },
-    PassLaw { name: "transpose-build", source: "Fig. 5", pass: "transpose", run: transposed,
+    PassLaw { name: "transpose-build", source: "derived", pass: "transpose", run: transposed,
         text:   "V(build(n, λi. m))ᵀ = ⊕(build(n, λi. mᵀ ∘ π(i)))",
         before: "(def [D f] (LM Float (Vec Float)) (v : Vec Float)
                    (lmVCatV v (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v))))))",
@@ -242,7 +242,7 @@ pub static PASS_LAWS: &[PassLaw] = &[
                        (lmVCat (lmAdd (lmCompose (lmScale ($dummy Float) (index i v)) (lmGet$1$2 ($dummy (Tuple Float Float))))
                                       (lmGet$2$2 ($dummy (Tuple Float Float))))
                                (lmGet$1$2 ($dummy (Tuple Float Float))))))))" },
-    PassLaw { name: "apply-build", source: "Fig. 4", pass: "apply", run: applied,
+    PassLaw { name: "apply-build", source: "derived", pass: "apply", run: applied,
         text:   "V(build(n, λi. m)) ⊙ x = build(n, λi. m ⊙ x)",
         before: "(def f (Vec Float) ((v : Vec Float) (dx : Float))
                    (lmApply (lmVCatV v (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v))))) dx))",

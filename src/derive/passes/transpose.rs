@@ -38,7 +38,7 @@ pub fn transpose_from(
     cx: &mut Rewriter,
 ) -> Result<Def, OutOfFuel> {
     let transposed = closed(&def.body, Expr::witness(&argument), strategy, cx)?;
-    let transposed = if cx.rewrites.is_limited() { without_unused_maps(&transposed) } else { transposed };
+    let transposed = if cx.rewrites.is_limited() { without_unused_maps(&transposed, &def.body) } else { transposed };
     Ok(Def::new(name, def.params.clone(), transposed))
 }
 
@@ -152,8 +152,10 @@ impl Transpose<'_, '_> {
             },
             Kind::App(Op::If, args) => self.conditional(m, args, c, scope),
             Kind::App(Op::Prim(Prim::LmZero), args) => {
+                let zero = || Expr::prim(Prim::LmZero, [args[1].clone(), args[0].clone()]);
                 let _ = self.stops("transpose-zero", m, &c, scope)
-                    || self.stops_at("add-zero", || zero_after(&args[1], &args[0], c), scope);
+                    || !is_one(&c) && self.stops_at("zero-compose", || compose(zero(), c), scope)
+                    || self.stops_at("add-zero", zero, scope);
                 Ok(())
             }
             Kind::App(Op::Prim(Prim::LmAdd), args) => {
@@ -456,11 +458,6 @@ fn is_one(m: &Expr) -> bool {
 
 fn transposed(m: &Expr) -> Expr {
     Expr::prim(Prim::LmTranspose, [m.clone()])
-}
-
-/// Returns `0 ∘ c`, a zero from the space of `from` to that of `to`.
-fn zero_after(from: &Expr, to: &Expr, c: Expr) -> Expr {
-    after(Expr::prim(Prim::LmZero, [from.clone(), to.clone()]), c)
 }
 
 /// Returns what breaks the postcondition: a transposed operator that a law transposes.

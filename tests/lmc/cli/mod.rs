@@ -1,3 +1,4 @@
 //! The command line, file by file.
 
+mod laws;
 mod progress;

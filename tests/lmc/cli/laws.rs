@@ -1,0 +1,48 @@
+//! `lmc laws` and the traces that name laws.
+
+use std::process::Command;
+
+fn lmc(args: &[&str]) -> (String, bool) {
+    let output = Command::new(env!("CARGO_BIN_EXE_lmc")).args(args).output().expect("lmc runs");
+    (String::from_utf8(output.stdout).expect("text"), output.status.success())
+}
+
+#[test]
+fn the_laws_of_a_figure_are_listed_by_its_number() {
+    let names = |figure: &str| -> Vec<String> {
+        let (out, _) = lmc(&["laws", "--figure", figure]);
+        out.lines().map(|line| line.split(' ').next().expect("a name").to_string()).collect()
+    };
+    assert_eq!(names("12"), ["transpose-fold", "apply-fold"]);
+    assert_eq!(names("15"), names("12"));
+    assert_eq!(names("Fig. 4"), names("4"));
+    // 10 of its 11 semantics, of which that of L' has no law, and its 11 properties.
+    assert_eq!(names("4").len(), 21);
+    assert_eq!(names("5").len(), 23);
+    assert!(!lmc(&["laws", "--figure", "16"]).1);
+}
+
+#[test]
+fn a_trace_tells_transposition_and_its_names_are_those_of_the_stage() {
+    let (out, _) = lmc(&["demo", "ex4", "--trace", "--format", "unicode"]);
+    // cos and sin have two names, in each step.
+    assert!(out.contains("    ∂*(r, t_1)\n  = lmScaleR(t_1) ⋈ S(r)\n"), "{out}");
+    assert!(out.contains("6. transpose-compose, in the result\n    (S(t) ∘ π(1,2))ᵀ\n  = π(1,2)ᵀ ∘ S(t)ᵀ\n"), "{out}");
+    let shared = "let-share\n    let { t_7 = sin(theta) }\n    let { t_8 = t_7 * d_r }\n  = let { t_8 = t2 * d_r }\n";
+    assert!(out.contains(shared), "{out}");
+    assert!(out.contains("fun f4'(s, ds)") && out.contains("fun f4`(s, dr)"), "{out}");
+}
+
+#[test]
+fn a_trace_in_json_is_one_document_for_each_function() {
+    let (out, _) = lmc(&["demo", "ex2", "--trace", "--trace-format", "json"]);
+    let all: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&all["function"], &all["derivation"]), (&"f2".into(), &"jacobian".into()));
+    let stages = all["stages"].as_array().expect("stages");
+    assert_eq!(stages.len(), 12);
+    assert!(stages.iter().all(|stage| stage["start"].is_string() && stage["definition"].is_string()), "{out}");
+    let steps = stages[3]["steps"].as_array().expect("steps");
+    assert_eq!(steps[1]["instance"], serde_json::json!(["([D mul] x x)", "(lmHCat (lmScaleR x) (lmScale x x))"]));
+    let (_, succeeds) = lmc(&["demo", "ex2", "--trace-format", "json"]);
+    assert!(!succeeds, "--trace-format needs --trace");
+}
