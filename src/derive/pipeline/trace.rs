@@ -7,6 +7,7 @@
 use lm::alpha;
 use lm::rewrites::{Rewrite, Rewrites};
 use lm::term::{Def, Expr, Supply};
+use lm::verify;
 use std::sync::Arc;
 
 /// A rewrite of a definition.
@@ -22,6 +23,16 @@ pub struct Step {
     pub before: Expr,
     /// The body of the definition after.
     pub after: Expr,
+}
+
+/// Returns a definition after some of the rewrites of a pass. Debug builds check that it is well typed.
+fn checked(pass: &'static str, def: Def) -> Def {
+    if cfg!(debug_assertions)
+        && let Err(why) = verify::scoping(&def).and_then(|()| verify::typing(&def))
+    {
+        panic!("in the midst of the pass `{pass}`: {why}");
+    }
+    def
 }
 
 /// The steps so far.
@@ -55,7 +66,7 @@ impl Trace {
         let mut before = from.clone();
         for n in 0.. {
             let mut rewrites = Rewrites::first(n);
-            let after = run(&mut supply.clone(), &mut rewrites)?.body;
+            let after = checked(pass, run(&mut supply.clone(), &mut rewrites)?).body;
             let last = rewrites.into_last();
             if n > 0 && last.is_none() {
                 break;
