@@ -152,10 +152,11 @@ impl Transpose<'_, '_> {
             },
             Kind::App(Op::If, args) => self.conditional(m, args, c, scope),
             Kind::App(Op::Prim(Prim::LmZero), args) => {
-                let zero = || Expr::prim(Prim::LmZero, [args[1].clone(), args[0].clone()]);
+                let zero = |from: &Expr| Expr::prim(Prim::LmZero, [from.clone(), args[0].clone()]);
+                let from = self.from.clone();
                 let _ = self.stops("transpose-zero", m, &c, scope)
-                    || !is_one(&c) && self.stops_at("zero-compose", || compose(zero(), c), scope)
-                    || self.stops_at("add-zero", zero, scope);
+                    || !is_one(&c) && self.stops_at("zero-compose", || compose(zero(&args[1]), c), scope)
+                    || self.stops_at("add-zero", || zero(&from), scope);
                 Ok(())
             }
             Kind::App(Op::Prim(Prim::LmAdd), args) => {
