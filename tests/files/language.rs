@@ -13,16 +13,21 @@ use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::notation::{infix, ks};
 use lm::term::{Derivative, FunName, Program, Span};
 use lm::value::Value;
+use lmc::derive::Derivation;
 use lmc::derive::pipeline::Pipeline;
+use lmc::ks::check::Checked;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use native::{Jit, SourceInfo};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
     let mut tests = each::program("language::programs_do_what_they_say", "tests/language", does_what_it_says);
     tests.extend(each::program("language::programs_of_others", "tests/language/compat", does_what_it_says));
+    let each_way = "language::programs_do_the_same_by_each_derivation";
+    tests.extend(each::program(each_way, "tests/language", does_the_same_by_each_derivation));
     let failing = "language::failing_programs_say_why_and_where";
     tests.extend(each::program(failing, "tests/language/errors", says_why_and_where));
     let derivations = "language::derivations_say_what_they_lack";
@@ -116,6 +121,29 @@ fn does_what_it_says(path: &Path) -> Outcome {
     expect(&text, &path.with_extension("out"))?;
     native(pipeline.program(), &source, &(text, Ok(())))?;
     comes_back(&source)
+}
+
+/// Checks that a program that calls derivatives prints the same lines, wherever it does not choose, by each derivation.
+/// How often a derivative prints what its function prints depends on the derivation.
+fn does_the_same_by_each_derivation(path: &Path) -> Outcome {
+    let source = source(path);
+    for derivation in [Derivation::Tupled, Derivation::Polymorphic, Derivation::Split] {
+        let checked = front::load(&source).map_err(|errors| format!("{errors:?}"))?;
+        let mut pipeline = Pipeline::new(Checked { derivation, ..checked });
+        pipeline.require(&FunName::base("main")).map_err(|error| error.to_string())?;
+        let (text, result) = interpreted(pipeline.program());
+        // A half computes the value, too, which may be that of an external function.
+        if let Err(RuntimeError { kind: ErrorKind::External(_), .. }) = result {
+            continue;
+        }
+        result.map_err(|error| format!("{}: {error}", derivation.name()))?;
+        let expected = files::text(&path.with_extension("out"));
+        let [lines, expected] = [&text, &expected].map(|text| text.lines().collect::<BTreeSet<_>>());
+        if lines != expected {
+            return Err(format!("{}: {lines:?} instead of {expected:?}", derivation.name()));
+        }
+    }
+    Ok(())
 }
 
 fn says_why_and_where(path: &Path) -> Outcome {

@@ -184,7 +184,7 @@ impl Pipeline {
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let [value, cotangent] = pair(result);
         // Values that only the cotangent needs may be on either side. Chooses the side with the smaller record.
-        let cuts = [early(bindings, &dr), self.split_needed(bindings, &value)];
+        let cuts = [early(bindings, &dr), self.split_needed(bindings, &value, &dr)];
         let cuts = cuts.map(|(forward, reverse)| {
             let reader = Expr::block(reverse, cotangent.clone());
             let plan = plan_elsewhere(std::slice::from_ref(&s), &forward, &reader, &[]);
@@ -199,18 +199,18 @@ impl Pipeline {
         self.in_halves(of, s, dr, partial_eval::Halves { forward, reverse: reverse.to_vec(), result })
     }
 
-    /// Returns the bindings that a value needs or that have an effect, and all others.
-    fn split_needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
+    /// Returns the bindings that a value needs, or that have an effect before a variable is known; and all others.
+    fn split_needed(&self, bindings: &[Binding], value: &Expr, late: &Var) -> (Vec<Binding>, Vec<Binding>) {
+        let (known, late) = early(bindings, late);
         let mut needed: FxHashSet<u32> = free_variables(value).iter().map(Var::id).collect();
-        let (mut forward, mut reverse) = (Vec::new(), Vec::new());
-        for b in bindings.iter().rev() {
+        let (mut forward, mut again) = (Vec::new(), Vec::new());
+        for b in known.into_iter().rev() {
             let is_needed = b.pattern.vars().iter().any(|x| needed.contains(&x.id())) || self.effects.in_term(&b.rhs);
             needed.extend(free_variables(&b.rhs).iter().filter(|_| is_needed).map(Var::id));
-            if is_needed { forward.push(b.clone()) } else { reverse.push(b.clone()) }
+            if is_needed { forward.push(b) } else { again.push(b) }
         }
         forward.reverse();
-        reverse.reverse();
-        (forward, reverse)
+        (forward, again.into_iter().rev().chain(late).collect())
     }
 }
 
