@@ -31,7 +31,7 @@ pub fn text(stage: &Stage, notation: Notation) -> String {
     for (i, Named { step, before, after }) in named(stage).iter().enumerate() {
         let change = change(&step.before, &step.after, step.instance.as_ref());
         let is_block = !change.before.bindings.is_empty() && step.instance.is_none();
-        let place = match change.places.last() {
+        let place = match &change.place {
             Some(x) => format!(", in the definition of {}", before.1.of_var(x)),
             None if is_block => String::new(),
             None => ", in the result".into(),

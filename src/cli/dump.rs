@@ -4,10 +4,10 @@
 //! derivatives it mentions.
 
 use super::failure::Failure;
-use crate::derive::call_order::calls;
+use crate::derive::call_order::with_needed;
 use indexmap::IndexMap;
 use lm::notation::ks;
-use lm::term::{Def, Derivative, Fun, FunName, Program};
+use lm::term::{Def, Fun, FunName, Program};
 use rustc_hash::FxHashMap;
 use std::fs;
 use std::io;
@@ -50,7 +50,7 @@ impl Dump {
         if self.written.get(name) != Some(def) && self.failed.is_none() {
             self.count += 1;
             let path = self.directory.join(format!("{:04}-{}-{pass}.ks", self.count, file_name(name)));
-            let text = ks::program(&self.with_needed(def), WIDTH);
+            let text = ks::program(&with_needed(def, &self.known, &self.externals), WIDTH);
             self.failed = fs::write(&path, text).err().map(|error| refused(&path, &error));
             self.written.insert(name.clone(), def.clone());
         }
@@ -62,44 +62,6 @@ impl Dump {
     /// Returns an error for the first file that could not be written.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.failed.take().map_or(Ok(()), Err)
-    }
-
-    /// Returns the definition and the functions that it needs, each after its origin.
-    fn with_needed(&self, def: &Def) -> Program {
-        let mut waiting = Vec::new();
-        note(def, &mut waiting);
-        let (mut found, mut externals) = (IndexMap::new(), IndexMap::new());
-        while let Some(name) = waiting.pop() {
-            if found.contains_key(&name) || name == def.fun.name {
-                continue;
-            }
-            if let Some(needed) = self.known.get(&name) {
-                note(needed, &mut waiting);
-                found.insert(name, needed.clone());
-            } else if let Some(external) = self.externals.get(&name) {
-                externals.insert(name, external.clone());
-            }
-        }
-        let order = |name: &FunName| (name.derivations.len(), self.known.get_index_of(name));
-        found.sort_by(|a, _, b, _| order(a).cmp(&order(b)));
-        found.insert(def.fun.name.clone(), def.clone());
-        Program { defs: found, externals, ..Program::default() }
-    }
-}
-
-/// Collects the functions that a definition mentions, each with its origins. Collects both halves of a pair, since
-/// they share the record.
-fn note(def: &Def, names: &mut Vec<FunName>) {
-    let mut called = vec![def.fun.name.clone()];
-    calls(&def.body, &mut called);
-    for name in called {
-        if name.derivative() == Some(&Derivative::SufRevPass) {
-            let of = name.without_derivatives(1);
-            names.push(of.derived(Derivative::SufFwdPass));
-        }
-        for i in 0..=name.derivations.len() {
-            names.push(name.without_derivatives(i));
-        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Computes the order of calls, and finds recursion.
 
-use lm::term::{Derivative, Expr, FunName, Kind, Op, Program};
+use indexmap::IndexMap;
+use lm::term::{Def, Derivative, Expr, Fun, FunName, Kind, Op, Program};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// The functions that a term calls, or whose Jacobian it takes, in order, with repetitions.
 pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
@@ -25,6 +27,44 @@ pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
             | Op::Unpack(_) => {}
         }
     });
+}
+
+/// Returns a definition as a program, with what it needs of the known functions: those that it mentions, directly or
+/// not, each after those from which it is derived. Both halves of a pair come together, since they share the record.
+pub fn with_needed(def: &Def, known: &IndexMap<FunName, Def>, externals: &IndexMap<FunName, Arc<Fun>>) -> Program {
+    let mut waiting = Vec::new();
+    note(def, &mut waiting);
+    let mut needed = Program::default();
+    while let Some(name) = waiting.pop() {
+        if needed.defs.contains_key(&name) || name == def.fun.name {
+            continue;
+        }
+        if let Some(found) = known.get(&name) {
+            note(found, &mut waiting);
+            needed.defs.insert(name, found.clone());
+        } else if let Some(external) = externals.get(&name) {
+            needed.externals.insert(name, external.clone());
+        }
+    }
+    let order = |name: &FunName| (name.derivations.len(), known.get_index_of(name));
+    needed.defs.sort_by(|a, _, b, _| order(a).cmp(&order(b)));
+    needed.defs.insert(def.fun.name.clone(), def.clone());
+    needed
+}
+
+/// Collects the functions that a definition mentions, each with its origins.
+fn note(def: &Def, names: &mut Vec<FunName>) {
+    let mut called = vec![def.fun.name.clone()];
+    calls(&def.body, &mut called);
+    for name in called {
+        if name.derivative() == Some(&Derivative::SufRevPass) {
+            let of = name.without_derivatives(1);
+            names.push(of.derived(Derivative::SufFwdPass));
+        }
+        for i in 0..=name.derivations.len() {
+            names.push(name.without_derivatives(i));
+        }
+    }
 }
 
 /// Returns whether a function calls itself, directly or not.

@@ -6,11 +6,14 @@ use super::each::{Outcome, alone, row};
 use common::cost::{pipeline, point_of_demo};
 use common::generate_scaled::program;
 use common::random::{cases, large, seed};
-use common::trace::{Tally, holds};
+use common::trace::{Plan, Tally, holds, stage_holds};
 use libtest_mimic::Trial;
-use lm::term::FunName;
+use lm::prim::Prim;
+use lm::term::{Expr, FunName};
+use lm::value::Value;
 use lmc::demos::{DEMOS, Demo};
 use lmc::derive::Derivation;
+use lmc::derive::pipeline::Stage;
 use lmc::gradcheck::Random;
 
 /// The tests.
@@ -20,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
         row("traces::of_demos", &format!("{}_{}", demo.name, derivation.name()), move || of_demo(demo, derivation))
     });
     let mut tests: Vec<Trial> = demos.collect();
-    tests.extend(alone!("traces": of_random_programs));
+    tests.extend(alone!("traces": of_random_programs, a_step_that_is_not_true_is_found));
     tests
 }
 
@@ -28,12 +31,12 @@ fn of_demo(demo: &Demo, derivation: Derivation) -> Outcome {
     let mut p = pipeline(demo.text, derivation)?;
     let f = FunName::base(demo.fun);
     let point = point_of_demo(&p, &f);
-    let has_small_maps = has_small_maps(demo.name);
+    let maps = has_small_maps(demo.name);
     let is_slow = matches!(demo.name, "cnn" | "gmm" | "lstm" | "minors");
     let spread = if is_slow && !large() { 7 } else { 1 };
-    let Tally { steps, evaluated } = holds(&mut p, &f, &point, has_small_maps, spread)?;
+    let Tally { steps, evaluated } = holds(&mut p, &f, Plan { point: &point, maps, spread })?;
     println!("{steps} steps, {evaluated} evaluated");
-    if evaluated > 0 || !has_small_maps { Ok(()) } else { Err(format!("none of {steps} steps is evaluated")) }
+    if evaluated > 0 || !maps { Ok(()) } else { Err(format!("none of {steps} steps is evaluated")) }
 }
 
 /// Returns whether the Jacobian of a demo is small as a tree.
@@ -54,9 +57,39 @@ fn of_random_programs() {
         let f = FunName::base("f");
         let checked = pipeline(&text, derivation).and_then(|mut p| {
             let point = Random::new(number as u64).point(&p.program().defs[&f].fun.argument());
-            holds(&mut p, &f, &point, false, 1)
+            holds(&mut p, &f, Plan { point: &point, maps: false, spread: 1 })
         });
         evaluated += checked.unwrap_or_else(|why| panic!("program {number}: {why}\n{text}")).evaluated;
     }
     assert!(evaluated > count, "{evaluated} steps are evaluated");
+}
+
+/// A step to another value, a step that is left out, and one of no law are found; the trace itself holds.
+fn a_step_that_is_not_true_is_found() {
+    let mut p = pipeline("(def f Float (x : Float) (mul (sin x) (sin x)))", Derivation::default()).expect("a program");
+    let f = FunName::base("f");
+    let stages = p.stages(&f, true).expect("it has a derivative");
+    let [before, stage] = &stages[stages.len() - 2..] else { panic!("there are two") };
+    let plan = Plan { point: &Value::Float(0.75), maps: true, spread: 1 };
+    let mut check = |stage: &Stage| stage_holds(&mut p, &f, Some(before), stage, plan).map(|tally| tally.evaluated);
+    assert_eq!(check(stage), Ok(stage.steps.len()));
+    let fails =
+        |found: Result<usize, String>, why: &str| assert!(found.as_ref().is_err_and(|e| e.contains(why)), "{found:?}");
+
+    let mut other = stage.clone();
+    let last = other.steps.last_mut().expect("a step");
+    last.after = Expr::prim(Prim::Add, [last.after.clone(), Expr::float(1.0)]);
+    other.def.body = last.after.clone();
+    fails(check(&other), " becomes ");
+
+    let mut fewer = stage.clone();
+    fewer.steps.remove(1);
+    fails(check(&fewer), "does not start where the one before ends");
+    let mut late = stage.clone();
+    late.steps.remove(0);
+    fails(check(&late), "do not start at the stage before");
+
+    let mut unlisted = stage.clone();
+    unlisted.steps[0].law = "magic".into();
+    fails(check(&unlisted), "no such law");
 }

@@ -5,8 +5,8 @@ use crate::term::{Binding, Expr, Kind, Var};
 /// The part of a term that a rewrite changed.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The variables in whose definitions the part is, the outermost first.
-    pub places: Vec<Var>,
+    /// The variable in whose definition the part is: the innermost, if there are several.
+    pub place: Option<Var>,
     /// The part before.
     pub before: Part,
     /// The part after.
@@ -31,17 +31,16 @@ impl Part {
 
 /// Returns what changed from one term to another. With the instance of a law, returns that, where it is in the term.
 pub fn change(before: &Expr, after: &Expr, instance: Option<&(Expr, Expr)>) -> Change {
-    let mut places = Vec::new();
     if let Some((redex, made)) = instance
-        && find(before, after, redex, &mut places)
+        && let Some(place) = find(before, after, redex, None)
     {
-        return Change { places, before: Part::of(redex), after: Part::of(made) };
+        return Change { place: place.cloned(), before: Part::of(redex), after: Part::of(made) };
     }
-    let mut places = Vec::new();
-    let (before, after) = smallest(before, after, &mut places);
+    let (place, before, after) = smallest(before, after);
+    let place = place.cloned();
     let (mut old, mut new) = (Part::of(before), Part::of(after));
     if old.bindings.is_empty() && new.bindings.is_empty() {
-        return Change { places, before: old, after: new };
+        return Change { place, before: old, after: new };
     }
     let [all_old, all_new] = [&old, &new].map(|part| part.bindings.clone());
     old.bindings.retain(|b| !all_new.contains(b));
@@ -49,19 +48,20 @@ pub fn change(before: &Expr, after: &Expr, instance: Option<&(Expr, Expr)>) -> C
     if old.result == new.result {
         (old.result, new.result) = (None, None);
     }
-    Change { places, before: old, after: new }
+    Change { place, before: old, after: new }
 }
+
+/// The variable in whose definition two terms stand, and the terms.
+type Difference<'a> = (Option<&'a Var>, &'a Expr, &'a Expr);
 
 /// Returns the smallest terms at one place that differ.
-fn smallest<'a>(mut before: &'a Expr, mut after: &'a Expr, places: &mut Vec<Var>) -> (&'a Expr, &'a Expr) {
-    while let Some((place, a, b)) = only_difference(before, after) {
-        places.extend(place.cloned());
-        (before, after) = (a, b);
+fn smallest<'a>(before: &'a Expr, after: &'a Expr) -> Difference<'a> {
+    let mut all = (None, before, after);
+    while let Some((inner, a, b)) = only_difference(all.1, all.2) {
+        all = (inner.or(all.0), a, b);
     }
-    (before, after)
+    all
 }
-
-type Difference<'a> = (Option<&'a Var>, &'a Expr, &'a Expr);
 
 /// Returns the one child in which two terms with the same root differ, with the variable that it defines.
 fn only_difference<'a>(before: &'a Expr, after: &'a Expr) -> Option<Difference<'a>> {
@@ -82,42 +82,26 @@ fn only_difference<'a>(before: &'a Expr, after: &'a Expr) -> Option<Difference<'
     different.next().is_none().then_some(first)
 }
 
-/// Looks for a term, from the smallest change outwards if it is there, else anywhere. Pushes the variables in whose
-/// definitions it is.
-fn find(before: &Expr, after: &Expr, redex: &Expr, places: &mut Vec<Var>) -> bool {
+/// Looks for a term where two others differ, else anywhere. Returns the variable in whose definition it is, if it is in
+/// one; `outer` is that of the terms.
+fn find<'a>(before: &'a Expr, after: &'a Expr, redex: &Expr, outer: Option<&'a Var>) -> Option<Option<&'a Var>> {
     if before == redex {
-        return true;
+        return Some(outer);
     }
-    if let Some((place, a, b)) = only_difference(before, after) {
-        let len = places.len();
-        places.extend(place.cloned());
-        if find(a, b, redex, places) {
-            return true;
-        }
-        places.truncate(len);
-    }
-    anywhere(before, redex, places)
+    let inner = only_difference(before, after).and_then(|(place, a, b)| find(a, b, redex, place.or(outer)));
+    inner.or_else(|| anywhere(before, redex, outer))
 }
 
-fn anywhere(e: &Expr, redex: &Expr, places: &mut Vec<Var>) -> bool {
+fn anywhere<'a>(e: &'a Expr, redex: &Expr, outer: Option<&'a Var>) -> Option<Option<&'a Var>> {
     if e == redex {
-        return true;
+        return Some(outer);
     }
     if e.size() <= redex.size() {
-        return false;
+        return None;
     }
-    match e.kind() {
-        Kind::Let(bindings, body) => {
-            for b in bindings {
-                let len = places.len();
-                places.extend(b.pattern.vars().first().cloned());
-                if anywhere(&b.rhs, redex, places) {
-                    return true;
-                }
-                places.truncate(len);
-            }
-            anywhere(body, redex, places)
-        }
-        _ => e.children().any(|child| anywhere(child, redex, places)),
-    }
+    let Kind::Let(bindings, body) = e.kind() else {
+        return e.children().find_map(|child| anywhere(child, redex, outer));
+    };
+    let bound = bindings.iter().find_map(|b| anywhere(&b.rhs, redex, b.pattern.vars().first().or(outer)));
+    bound.or_else(|| anywhere(body, redex, outer))
 }

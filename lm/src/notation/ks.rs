@@ -37,9 +37,7 @@ pub fn def(def: &Def, width: usize) -> String {
 
 /// Returns a term, without a line feed at its end. It is taken from a program that redefines no built-in.
 pub fn expr(e: &Expr, width: usize) -> String {
-    let (arena, overridden) = (Arena::new(), FxHashSet::default());
-    let printer = Printer { arena: &arena, names: Names::of_term(e), overridden: &overridden };
-    render(printer.expr(e, 0), width)
+    expr_named(e, &Names::of_term(e), width)
 }
 
 /// Returns a definition whose variables have these names, as [`def`] does.

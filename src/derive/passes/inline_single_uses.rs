@@ -58,7 +58,7 @@ impl<'a> InlineSingleUses<'a> {
                 for b in bindings {
                     let rhs = self.term(&b.rhs, rewrites);
                     match &b.pattern {
-                        Pattern::Var(x) if self.moves(x.id(), &rhs) && rewrites.may("let-single-use") => {
+                        Pattern::Var(x) if self.moved_by(x.id(), &rhs).is_some_and(|law| rewrites.may(law)) => {
                             self.by.insert(x.id(), rhs);
                         }
                         pattern => kept.push(Binding { pattern: pattern.clone(), rhs }),
@@ -75,12 +75,17 @@ impl<'a> InlineSingleUses<'a> {
         }
     }
 
-    fn moves(&self, x: u32, rhs: &Expr) -> bool {
+    /// Returns the law by which an expression takes the place of its variable.
+    fn moved_by(&self, x: u32, rhs: &Expr) -> Option<&'static str> {
+        if rhs.is_atom() || rhs.is_short_tuple() {
+            return Some("let-atom");
+        }
+        if !self.read.contains(&x) && is_zero_tensor(rhs) {
+            return Some("let-zero");
+        }
         let once = self.uses.get(&x) == Some(&1) && !self.conditions.contains(&x);
-        rhs.is_atom()
-            || rhs.is_short_tuple()
-            || (!self.read.contains(&x) && is_zero_tensor(rhs))
-            || (once && rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs))
+        let is_short = rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs);
+        (once && is_short).then_some("let-single-use")
     }
 }
 
@@ -170,5 +175,5 @@ fn is_expression(e: &Expr) -> bool {
 /// Returns what breaks the postcondition: a binding that can move to its use.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     let pass = InlineSingleUses::new(&def.body, facts.effects);
-    smallest_binding(&def.body, |b| matches!(&b.pattern, Pattern::Var(x) if pass.moves(x.id(), &b.rhs)))
+    smallest_binding(&def.body, |b| matches!(&b.pattern, Pattern::Var(x) if pass.moved_by(x.id(), &b.rhs).is_some()))
 }

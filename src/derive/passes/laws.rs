@@ -40,7 +40,7 @@ pub struct PassLaw {
 /// The table.
 pub static PASS_LAWS: &[PassLaw] = &[
     PassLaw { name: "let-atom", source: "sec. 3", pass: "simplify", run: simplified,
-        text:   "let x = a in b = b[x := a]   when a is a variable or a constant",
+        text:   "let x = a in b = b[x := a]   when a is a variable, a constant, or a short tuple of such",
         before: "(def f Float (x : Float) (let (y x) (sin y)))",
         after:  "(def f Float (x : Float) (sin x))" },
     PassLaw { name: "let-tuple", source: "sec. 1", pass: "simplify", run: simplified,
@@ -212,6 +212,12 @@ pub static PASS_LAWS: &[PassLaw] = &[
         text:   "let t = e in b = b[t := e]   when t occurs once in b, not in a function, and the line stays short",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) (mul z x)))",
         after:  "(def f Float (x : Float) (mul (cos (sin x)) x))" },
+    PassLaw { name: "let-zero", source: "derived", pass: "inline_single_uses", run: inlined,
+        text:   "let t = ts_zero(w) in b = b[t := ts_zero(w)]   when b only adds t, or gives it",
+        before: "(def f (Tuple (Vec Float) (Vec Float)) (v : Vec Float)
+                   (let (t (ts_zero v)) (tuple (ts_add v t) (ts_add t v))))",
+        after:  "(def f (Tuple (Vec Float) (Vec Float)) (v : Vec Float)
+                   (tuple (ts_add v (ts_zero v)) (ts_add (ts_zero v) v)))" },
     PassLaw { name: "transpose-build", source: "derived", pass: "transpose", run: transposed,
         text:   "V(build(n, λi. m))ᵀ = ⊕(build(n, λi. mᵀ ∘ π(i)))",
         before: "(def [D f] (LM Float (Vec Float)) (v : Vec Float)

@@ -28,15 +28,15 @@ pub struct Stage {
 impl Pipeline {
     /// Returns all stages of the derivation of one function; with `trace`, each with its rewrites.
     pub fn stages(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
-        self.watch.trace = trace.then(Trace::default);
         if self.deriving_themselves.contains(name) {
             return Err(Error::OfItself(name.clone()));
         }
+        self.watch.trace = trace.then(Trace::default);
         let mut stages = Vec::new();
-        for shown in recipes::shown(self.derivation_of(name)) {
-            self.show(shown, name, &mut stages)?;
-        }
-        Ok(stages)
+        let mut all = recipes::shown(self.derivation_of(name)).iter();
+        let made = all.try_for_each(|shown| self.show(shown, name, &mut stages));
+        self.watch.trace = None;
+        made.map(|()| stages)
     }
 
     fn show(&mut self, shown: &Shown, name: &FunName, stages: &mut Vec<Stage>) -> Result<(), Error> {

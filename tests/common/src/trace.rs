@@ -30,57 +30,80 @@ pub struct Tally {
     pub evaluated: usize,
 }
 
-/// Headings of stages that are made from the definition of the stage before by rewriting alone.
-const REWRITTEN: [&str; 8] = [
-    "Anf-ised original definition",
-    "The full Jacobian (optimised)",
-    "Forward-mode derivative (optimised)",
-    "Forward-mode derivative (CSE'd)",
-    "Optimised transposed Jacobian",
-    "Reverse-mode derivative (optimised)",
-    "Reverse-mode derivative (CSE'd)",
-    "The tupled Jacobian (optimised)",
-];
+/// What is evaluated of a derivation.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The argument of the function.
+    pub point: &'a Value,
+    /// Whether maps are evaluated: only where they are small as trees, since the evaluator shares nothing.
+    pub maps: bool,
+    /// Each step of so many is evaluated.
+    pub spread: usize,
+}
 
-/// Checks all steps of the derivation of f, where `point` is its argument. Maps are evaluated only where they are small as trees: the evaluator shares nothing.
-/// Every step in `spread` is evaluated.
-pub fn holds(
-    p: &mut Pipeline,
-    f: &FunName,
-    point: &Value,
-    has_small_maps: bool,
-    spread: usize,
-) -> Result<Tally, String> {
+/// Checks all steps of the derivation of f.
+///
+/// Errors: the step that does not hold.
+pub fn holds(p: &mut Pipeline, f: &FunName, plan: Plan) -> Result<Tally, String> {
     let stages = p.stages(f, true).map_err(|error| error.to_string())?;
     let mut tally = Tally::default();
     for (number, stage) in stages.iter().enumerate() {
-        let in_stage = |why: String| format!("{f}, `{}`: {why}", stage.heading);
-        follows(stage, number.checked_sub(1).map(|before| &stages[before])).map_err(in_stage)?;
-        can_be_redone(&trace::data(stage)).map_err(in_stage)?;
-        let mut value = None;
-        for (i, step) in stage.steps.iter().enumerate() {
-            let at = |why: String| in_stage(format!("step {}, {}: {why}\n{}", i + 1, step.law, one(stage, i)));
-            let [before, after] = [&step.before, &step.after].map(|e| Def { body: e.clone(), ..stage.def.clone() });
-            is_listed(step).map_err(at)?;
-            verify::scoping(&after).and_then(|()| verify::typing(&after)).map_err(at)?;
-            comes_back(p, &after).map_err(at)?;
-            let is_small = |def: &Def| i % spread == 0 && (has_small_maps || forms::with_map(&def.body).is_none());
-            let old =
-                value.take().unwrap_or_else(|| is_small(&before).then(|| evaluated(p, f, &before, point)).flatten());
-            let new = is_small(&after).then(|| evaluated(p, f, &after, point)).flatten();
-            if let Some(Ok(old)) = &old {
-                match &new {
-                    Some(Ok(new)) if is_close(old, new) => tally.evaluated += 1,
-                    Some(Ok(new)) => return Err(at(format!("{old} becomes {new}"))),
-                    Some(Err(error)) => return Err(at(format!("{old} becomes an error: {error}"))),
-                    None => {}
-                }
-            }
-            value = (spread == 1).then_some(new);
-        }
-        tally.steps += stage.steps.len();
+        let before = number.checked_sub(1).map(|before| &stages[before]);
+        let more = stage_holds(p, f, before, stage, plan)?;
+        tally.steps += more.steps;
+        tally.evaluated += more.evaluated;
     }
     Ok(tally)
+}
+
+/// Checks the steps of one stage of the derivation of f, which follows another.
+///
+/// Errors: the step that does not hold.
+pub fn stage_holds(
+    p: &mut Pipeline,
+    f: &FunName,
+    before: Option<&Stage>,
+    stage: &Stage,
+    plan: Plan,
+) -> Result<Tally, String> {
+    let in_stage = |why: String| format!("{f}, `{}`: {why}", stage.heading);
+    follows(stage, before).map_err(in_stage)?;
+    can_be_redone(&trace::data(stage)).map_err(in_stage)?;
+    let mut tally = Tally { steps: stage.steps.len(), evaluated: 0 };
+    // The definition after one step is mostly the one before the next.
+    let mut last: Option<(Expr, Outcome)> = None;
+    for (i, step) in stage.steps.iter().enumerate() {
+        let at = |why: String| in_stage(format!("step {}, {}: {why}\n{}", i + 1, step.law, one(stage, i)));
+        let [old, new] = [&step.before, &step.after].map(|e| Def { body: e.clone(), ..stage.def.clone() });
+        is_listed(step).map_err(at)?;
+        verify::scoping(&new).and_then(|()| verify::typing(&new)).map_err(at)?;
+        comes_back(p, &new).map_err(at)?;
+        let is_small = |def: &Def| plan.maps || forms::with_map(&def.body).is_none();
+        if i % plan.spread == 0 && is_small(&old) && is_small(&new) {
+            let before = match last.take() {
+                Some((def, value)) if def == old.body => value,
+                _ => evaluated(p, f, &old, plan.point),
+            };
+            let after = evaluated(p, f, &new, plan.point);
+            tally.evaluated += usize::from(is_the_same(&before, &after).map_err(at)?);
+            last = Some((new.body, after));
+        }
+    }
+    Ok(tally)
+}
+
+/// The value of a definition; none, where arguments are not known.
+type Outcome = Option<Result<Value, RuntimeError>>;
+
+/// Checks that two definitions have one value. Returns whether the first has one that can be told.
+fn is_the_same(old: &Outcome, new: &Outcome) -> Result<bool, String> {
+    match (old, new) {
+        (None | Some(Err(_)), _) => Ok(false),
+        (Some(Ok(old)), Some(Ok(new))) if is_close(old, new) => Ok(true),
+        (Some(Ok(old)), Some(Ok(new))) => Err(format!("{old} becomes {new}")),
+        (Some(Ok(old)), Some(Err(error))) => Err(format!("{old} becomes an error: {error}")),
+        (Some(Ok(_)), None) => Err("its arguments are others".into()),
+    }
 }
 
 /// Checks that `lmc laws` lists the law of a step; or that it is a pass, as a whole.
@@ -99,22 +122,23 @@ fn one(stage: &Stage, i: usize) -> String {
     trace::text(&stage, trace::Notation::Ks)
 }
 
-/// Checks that the steps lead from the stage before to the stage, where that is rewritten and nothing else.
+/// Checks that the steps follow each other to the stage; from the stage before, if that is of the same function. Stages
+/// in the category language are conversions.
 fn follows(stage: &Stage, before: Option<&Stage>) -> Result<(), String> {
     let steps = &stage.steps;
     if let Some(i) = (1..steps.len()).find(|&i| !alpha::exprs(&steps[i - 1].after, &steps[i].before)) {
         return Err(format!("step {} does not start where the one before ends", i + 1));
     }
-    if REWRITTEN.contains(&stage.heading) {
-        let start = &before.expect("a stage before").def;
-        let first = steps.first().map_or(&stage.def.body, |step| &step.before);
-        let same = start.params.len() == stage.def.params.len() && alpha::exprs(first, &start.body);
-        if !same && start.fun.name == stage.def.fun.name {
+    let is_rewritten = |before: &&Stage| {
+        before.def.fun.name == stage.def.fun.name && before.category.is_none() && stage.category.is_none()
+    };
+    if let Some(before) = before.filter(is_rewritten) {
+        let start = steps.first().map_or(&stage.def.body, |step| &step.before);
+        if !alpha::defs(&before.def, &Def { body: start.clone(), ..stage.def.clone() }) {
             return Err("the steps do not start at the stage before".into());
         }
     }
-    let last = steps.last().map(|step| &step.after);
-    match last.is_none_or(|last| alpha::exprs(last, &stage.def.body)) {
+    match steps.last().is_none_or(|last| alpha::exprs(&last.after, &stage.def.body)) {
         true => Ok(()),
         false => Err("the steps do not lead to the stage".into()),
     }
@@ -180,46 +204,19 @@ fn comes_back(p: &mut Pipeline, def: &Def) -> Result<(), String> {
     }
 }
 
-/// Returns a program of a definition, and all that it needs: what it calls, directly or not, and their origins.
+/// Returns a program of a definition, and all that it needs.
 fn with(p: &mut Pipeline, def: &Def) -> Result<Program, String> {
-    let mut waiting = Vec::new();
-    call_order::calls(&def.body, &mut waiting);
-    waiting.push(def.fun.name.clone());
-    for name in &waiting {
-        if *name != def.fun.name {
-            p.require(name).map_err(|error| error.to_string())?;
-        }
+    let mut called = Vec::new();
+    call_order::calls(&def.body, &mut called);
+    for name in called.iter().filter(|name| **name != def.fun.name) {
+        p.require(name).map_err(|error| error.to_string())?;
     }
     let all = p.program();
-    let mut program = Program { externals: all.externals.clone(), ..Program::default() };
-    while let Some(name) = waiting.pop() {
-        let halves = [Derivative::SufFwdPass, Derivative::SufRevPass];
-        let other_half = name.derivative().filter(|d| halves.contains(d)).map(|_| name.without_derivatives(1));
-        waiting.extend(
-            other_half
-                .into_iter()
-                .flat_map(|of| halves.clone().map(|half| of.derived(half)))
-                .filter(|half| !program.defs.contains_key(half) && *half != name),
-        );
-        waiting.extend((1..=name.derivations.len()).map(|i| name.without_derivatives(i)));
-        if let Some(found) = all.defs.get(&name)
-            && !program.defs.contains_key(&name)
-        {
-            call_order::calls(&found.body, &mut waiting);
-            program.defs.insert(name, found.clone());
-        }
-    }
-    program.defs.sort_by(|a, _, b, _| {
-        let order = |name: &FunName| (name.derivations.len(), all.defs.get_index_of(name));
-        order(a).cmp(&order(b))
-    });
-    program.defs.shift_remove(&def.fun.name);
-    program.defs.insert(def.fun.name.clone(), def.clone());
-    Ok(program)
+    Ok(call_order::with_needed(def, &all.defs, &all.externals))
 }
 
 /// Returns the value of a definition; of a map in it, what it does to a vector. None, where arguments are not known.
-fn evaluated(p: &mut Pipeline, f: &FunName, def: &Def, point: &Value) -> Option<Result<Value, RuntimeError>> {
+fn evaluated(p: &mut Pipeline, f: &FunName, def: &Def, point: &Value) -> Outcome {
     let of = p.program().defs[f].clone();
     let value = Evaluator::new(p.program(), io::sink()).call(f, &parts(point, of.params.len())).ok()?;
     let mut random = Random::new(1);
