@@ -161,15 +161,7 @@ impl Nabla<'_> {
     }
 
     fn value_and_map(&mut self, b: &Binding) -> Result<(), String> {
-        if is_of_functions(b.rhs.ty()) {
-            return Err(NO_FUNCTIONS.into());
-        }
-        if b.rhs.ty().mentions_lm() {
-            return Err("a linear map has no derivative".into());
-        }
-        if b.rhs.ty().mentions_record() {
-            return Err(NO_RECORDS.into());
-        }
+        can_be_bound(b.rhs.ty())?;
         if let Pattern::Tuple(xs) = &b.pattern
             && has_tensor(&b.rhs)
             && !b.rhs.is_atom()
@@ -292,6 +284,20 @@ impl Nabla<'_> {
     pub(super) fn nablas(&mut self, args: &[Expr]) -> Result<Vec<Expr>, String> {
         args.iter().map(|a| self.nabla(a)).collect()
     }
+}
+
+/// Refuses a value in a function that is differentiated.
+pub(super) fn can_be_bound(ty: &Type) -> Result<(), String> {
+    if is_of_functions(ty) {
+        return Err(NO_FUNCTIONS.into());
+    }
+    if ty.mentions_lm() {
+        return Err("a linear map has no derivative".into());
+    }
+    if ty.mentions_record() {
+        return Err(NO_RECORDS.into());
+    }
+    Ok(())
 }
 
 /// Returns whether a type is one of functions, or of maps from or to functions, as L and L' are.

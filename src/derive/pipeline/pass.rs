@@ -55,7 +55,7 @@ impl Work {
         self.recording.as_ref().expect("the pass `record` came before")
     }
 
-    fn category(&self) -> &category::Def {
+    pub(super) fn category(&self) -> &category::Def {
         self.category.as_ref().expect("the pass `convert` came before")
     }
 }
@@ -83,7 +83,13 @@ impl Pass {
             Pass::Tangent => cx.tangent(def, &task.of),
             Pass::ValueBeside => cx.value_beside(&task.of, task.mode())?,
             Pass::Record => return cx.record_values(work, &task.of),
-            Pass::MapAlone => cx.map_alone(&work),
+            Pass::Split => return cx.split_category(work),
+            Pass::ReverseHalf => return Ok(cx.reverse_category(work)),
+            Pass::TransposeLeaves => cx.transpose_leaves(def)?,
+            Pass::MapAlone => {
+                work.category = None;
+                cx.map_alone(&work)
+            }
             Pass::TransposeMap => cx.transpose_map(&work)?,
             Pass::ApplyMap => cx.apply_map(&work),
             Pass::WithValues => cx.with_values(&work, &task.of),

@@ -16,15 +16,16 @@ use super::pass::Work;
 use super::share::MERGE_ROUNDS;
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
+use crate::derive::figures::fig09_11_category as category;
 use crate::derive::figures::records::plan::plan_elsewhere;
 use crate::derive::figures::records::{Callees, Failure, Record, Recorded, components, recorded};
 use crate::derive::forms;
 use crate::derive::partial_eval::{self, depends_on};
-use crate::derive::passes::{dead_components, literal_zeros, transpose};
+use crate::derive::passes::{dead_components, literal_zeros, simplify, transpose};
 use crate::derive::schedule::strategy;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
-use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -41,6 +42,25 @@ pub(in crate::derive) struct Recording {
 }
 
 impl Recording {
+    /// Returns the variables that the map reads: the record, X.
+    fn read(&self) -> Vec<Var> {
+        free_variables(&Expr::tuple([self.map.clone(), self.argument()]))
+    }
+
+    /// `revf$f : S -> (T, X)`.
+    fn forward_half(&self) -> Def {
+        let record: Vec<Expr> = self.read().iter().map(Expr::var).collect();
+        let result = Expr::tuple([self.value.clone(), Expr::tuple(record)]);
+        let body = Expr::block(self.values.clone(), result);
+        Def::new(half("revf", &self.fun.name), self.params.clone(), body)
+    }
+
+    /// `revr$f : (X, dT) -> dS`.
+    fn reverse_half(&self, dr: Var) -> Def {
+        let body = Expr::prim(Prim::LmApply, [self.map.clone(), Expr::var(&dr)]);
+        Def::new(half("revr", &self.fun.name), [self.read(), vec![dr]].concat(), body)
+    }
+
     /// Returns a witness of the parts of the argument that vary.
     fn argument(&self) -> Expr {
         let params: Vec<Expr> = self.params.iter().map(Expr::var).collect();
@@ -60,14 +80,48 @@ impl Pipeline {
     /// Returns the Jacobian with values that record the needs of the map.
     pub(in crate::derive) fn record_values(&mut self, work: Work, of: &FunName) -> Result<Work, Error> {
         let normal = work.def;
-        let Recorded { values, value, map } = self.recorded_parts(&normal)?;
+        let Recorded { values, value, map } =
+            self.recorded_parts(&normal, &|supply, callees| recorded(&normal, supply, callees))?;
         let body = Expr::block(values.clone(), map.clone());
         let def = Def::new(of.derived(Derivative::D), normal.params.clone(), body);
         let recording = Some(Recording { fun: normal.fun, params: normal.params, values, value, map });
         Ok(Work { def, recording, ..work })
     }
 
-    fn recorded_parts(&mut self, normal: &Def) -> Result<Recorded, Error> {
+    /// Returns the forward half in the category language, by the rules on it, with the reverse half as a map.
+    pub(in crate::derive) fn split_category(&mut self, work: Work) -> Result<Work, Error> {
+        let (normal, split) = (&work.def, work.category());
+        let Recorded { values, value, map } =
+            self.recorded_parts(normal, &|supply, callees| category::forward::split(split, supply, callees))?;
+        let (fun, params) = (normal.fun.clone(), normal.params.clone());
+        let recording = Recording { fun, params, values, value, map };
+        let def = recording.forward_half();
+        let category = category::prune(&category::convert(&def));
+        Ok(Work { def, category: Some(category), recording: Some(recording) })
+    }
+
+    /// Returns the reverse half in the category language.
+    pub(in crate::derive) fn reverse_category(&mut self, work: Work) -> Work {
+        let dr = self.program.supply.fresh("dr", work.recording().fun.result.tangent());
+        let def = work.recording().reverse_half(dr);
+        let category = category::prune(&category::convert(&def));
+        Work { def, category: Some(category), ..work }
+    }
+
+    /// Pushes the transposition of the Jacobians of single operators to the leaves.
+    pub(in crate::derive) fn transpose_leaves(&mut self, def: &Def) -> Result<Def, Error> {
+        let laws = strategy("transpose");
+        self.rewriting("transpose", def, |cx| {
+            let inner = transpose::transpose_inner(def, laws, cx)?;
+            simplify::simplify(&inner, laws, cx)
+        })
+    }
+
+    fn recorded_parts(
+        &mut self,
+        normal: &Def,
+        make: &dyn Fn(&mut Supply, &Callees) -> Result<Recorded, Failure>,
+    ) -> Result<Recorded, Error> {
         let mut records = FxHashMap::default();
         loop {
             let (written, externals) = (&self.written, &self.program.externals);
@@ -85,7 +139,7 @@ impl Pipeline {
             let supply = &mut self.program.supply;
             let mut parts = None;
             let run = || {
-                let found = parts.insert(recorded(normal, supply, &callees)?);
+                let found = parts.insert(make(supply, &callees)?);
                 let block = Expr::block(found.values.clone(), found.map.clone());
                 Ok(Def::new(normal.fun.name.derived(Derivative::D), normal.params.clone(), block))
             };
@@ -112,8 +166,7 @@ impl Pipeline {
     /// Returns the map, as a function of the parameters of f and the values that it reads.
     pub(in crate::derive) fn map_alone(&mut self, work: &Work) -> Def {
         let recording = work.recording();
-        let read = free_variables(&Expr::tuple([recording.map.clone(), recording.argument()]));
-        Def::new(alone(&recording.fun.name, "map"), read, recording.map.clone())
+        Def::new(alone(&recording.fun.name, "map"), recording.read(), recording.map.clone())
     }
 
     /// Pushes the transposition of the map to the leaves.
@@ -230,6 +283,13 @@ fn pair(e: &Expr) -> [Expr; 2] {
         Some([a, b]) => [a.clone(), b.clone()],
         _ => [Expr::get(1, e.clone()), Expr::get(2, e.clone())],
     }
+}
+
+/// Returns the name of a half in the category language: `revf$f`.
+fn half(which: &str, of: &FunName) -> FunName {
+    let derivations = of.derivations.iter().map(Derivative::to_string);
+    let words = std::iter::once(which.to_string()).chain(derivations).chain([of.base.to_string()]);
+    FunName::base(&words.collect::<Vec<_>>().join("$"))
 }
 
 /// Returns the name of the map of a function while its values are parameters.

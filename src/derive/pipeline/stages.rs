@@ -47,7 +47,8 @@ impl Pipeline {
             }
             Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,
             // A reverse derivative written by hand records nothing.
-            Shown::Way(recipe, _) if recipe.when == When::Records && !self.has_records(name) => {}
+            Shown::Way(recipe, _)
+                if matches!(recipe.when, When::Records | When::RecordsInHalves) && !self.has_records(name) => {}
             Shown::Way(recipe, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
                 self.show_steps(recipe, task, stages)?;

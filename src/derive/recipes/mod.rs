@@ -25,8 +25,9 @@ use lm::term::Derivative;
 use rows::{
     AS_WRITTEN, BOTH_HALVES, COLUMNS, COTANGENT, COTANGENT_BY_HALVES, DENSE_JACOBIAN, FORWARD, GRADIENT, HALVES,
     HESSIAN, HESSIAN_VECTOR, JACOBIAN, OF_EXTERNAL, OF_PART, PART, POLYMORPHIC, RECORDED_HALVES, REVERSE, ROWS, SHAPE,
-    SYMMETRIC, SYMMETRIC_WITH_VALUE, TANGENT, THROUGH_CATEGORY, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT,
-    VALUE_AND_TANGENT, VALUE_BESIDE_COTANGENT, VALUE_BESIDE_TANGENT, WRITTEN_HALVES, WRITTEN_JACOBIAN,
+    SPLIT, SPLIT_HALVES, SYMMETRIC, SYMMETRIC_WITH_VALUE, TANGENT, THROUGH_CATEGORY, TRANSPOSED, TUPLED,
+    VALUE_AND_COTANGENT, VALUE_AND_TANGENT, VALUE_BESIDE_COTANGENT, VALUE_BESIDE_TANGENT, WRITTEN_HALVES,
+    WRITTEN_JACOBIAN,
 };
 
 /// A derivative: its type, and how it is made.
@@ -61,11 +62,11 @@ pub fn entry(derivative: &Derivative) -> &'static Entry {
         Derivative::Jvp => row!(ForwardWithValue, "the value with the forward derivative",
             [OF_EXTERNAL, SYMMETRIC_WITH_VALUE, VALUE_AND_TANGENT, VALUE_BESIDE_TANGENT]),
         Derivative::Vjp => row!(ReverseWithValue, "the value with the reverse derivative",
-            [OF_EXTERNAL, SYMMETRIC_WITH_VALUE, VALUE_AND_COTANGENT, VALUE_BESIDE_COTANGENT]),
+            [OF_EXTERNAL, SYMMETRIC_WITH_VALUE, SPLIT, VALUE_AND_COTANGENT, VALUE_BESIDE_COTANGENT]),
         Derivative::SufFwdPass => row!(FirstHalf, "the value with the record B",
-            [OF_EXTERNAL, RECORDED_HALVES, HALVES]),
+            [OF_EXTERNAL, SPLIT_HALVES, RECORDED_HALVES, HALVES]),
         Derivative::SufRevPass => row!(SecondHalf, "the cotangent from the record B",
-            [OF_EXTERNAL, RECORDED_HALVES, HALVES]),
+            [OF_EXTERNAL, SPLIT_HALVES, RECORDED_HALVES, HALVES]),
         Derivative::SufRev => row!(Reverse, "the reverse derivative by its two halves", [OF_EXTERNAL, BOTH_HALVES]),
         Derivative::Shape => row!(Shape, "the shape of the value", [OF_EXTERNAL, SHAPE]),
         Derivative::Cl => row!(Same, "the function through the category language and back", [THROUGH_CATEGORY]),

@@ -42,6 +42,12 @@ pub enum Pass {
     ValueBeside,
     /// The Jacobian with values that record the needs of the map.
     Record,
+    /// The forward half in the category language, with the reverse half as a map that reads its record.
+    Split,
+    /// The reverse half in the category language, of the pass `split`.
+    ReverseHalf,
+    /// Transposed Jacobians of single operators, as the laws for their operators have them.
+    TransposeLeaves,
     /// The map of that, whose parameters are the values that it reads.
     MapAlone,
     /// The map, transposed.

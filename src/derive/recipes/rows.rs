@@ -176,6 +176,32 @@ pub(super) static VALUE_AND_COTANGENT: Recipe = Recipe {
     source: "working notes, sec. 5.4 and 6.1",
 };
 
+/// Value and cotangent, by the halves of the category language.
+pub(super) static SPLIT: Recipe = Recipe {
+    when: When::RecordsInHalves,
+    from: Start::Differentiable,
+    steps: &[
+        quiet(&[Pass::Normal, Pass::Convert, Pass::Prune]),
+        step("The forward half in the category language", &[Pass::Split]),
+        step("The reverse half in the category language", &[Pass::ReverseHalf]),
+        step(
+            "The reverse half as a map (optimised)",
+            &[Pass::MapAlone, Pass::TransposeLeaves, Pass::Simplify("transpose")],
+        ),
+        step("The reverse half, applied", &[Pass::ApplyMap, Pass::Apply, Pass::Simplify("values"), Pass::Place]),
+        quiet(&[Pass::WithValues, Pass::ShareValues]),
+        step("Value and reverse-mode derivative (CSE'd)", TIDY),
+    ],
+    source: "working notes, sec. 6.1",
+};
+
+pub(super) static SPLIT_HALVES: Recipe = Recipe {
+    when: When::RecordsInHalves,
+    from: Start::Recipe(&SPLIT, Derivative::Vjp),
+    steps: &[quiet(&[Pass::CutRecorded])],
+    source: "working notes, sec. 6.1",
+};
+
 /// The cotangent, by the value's record.
 pub(super) static COTANGENT: Recipe = Recipe {
     when: When::Records,

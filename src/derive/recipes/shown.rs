@@ -4,7 +4,7 @@
 
 use super::recipe::Recipe;
 use super::rows::{
-    CATEGORY, FORWARD, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT,
+    CATEGORY, FORWARD, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, SPLIT, TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT,
     VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
@@ -69,7 +69,7 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
                 ORIGINAL,
                 Shown::Form(&NORMAL),
                 Shown::Form(&CATEGORY),
-                Shown::Way(&VALUE_AND_COTANGENT, Derivative::Vjp),
+                Shown::Way(&SPLIT, Derivative::Vjp),
                 Shown::Whole("Forward half", Derivative::SufFwdPass),
                 Shown::Whole("Reverse half", Derivative::SufRevPass),
                 Shown::Whole("Reverse-mode derivative", Derivative::Rev),

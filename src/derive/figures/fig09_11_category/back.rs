@@ -23,6 +23,11 @@ pub fn back(def: &Def, supply: &mut Supply) -> term::Def {
     term::Def { fun: def.fun.clone(), params: def.params.clone(), body }
 }
 
+/// Returns `t ◇ c` as one term; t is a list of atoms.
+pub(super) fn applied(c: &Term, t: &[Expr], supply: &mut Supply) -> Expr {
+    value(Back { supply }.term(c, t))
+}
+
 struct Back<'a> {
     supply: &'a mut Supply,
 }

@@ -24,9 +24,12 @@
 
 pub mod back;
 pub mod convert;
+pub mod forward;
+mod loops;
 pub mod print;
 pub mod prune;
 pub mod read;
+mod reverse;
 pub mod typing;
 pub mod write;
 

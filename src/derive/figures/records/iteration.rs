@@ -7,7 +7,7 @@
 //! ```
 
 use super::Recorder;
-use super::loops::Scan;
+use super::loops::{Scan, Step};
 use super::plan::{Stages, plan, stages};
 use crate::derive::figures::fig12_15_folds::Recurrence;
 use lm::prim::Prim;
@@ -20,7 +20,21 @@ impl Recorder<'_, '_> {
         let end = Expr::var(y);
         let r = Recurrence { n: n.clone(), states: a.clone(), start: a, end: &end, f, over: None };
         let i = self.cx.supply.fresh("i", Type::Integer);
-        let mut step = self.step(&r, &i, |_, map| map)?;
+        let step = self.step(&r, &i, |_, map| map)?;
+        let map = self.iteration_of(y, [n, f, a, w], &i, step);
+        let map = self.cx.steps(&r, i, map)?;
+        self.cx.bind_map(y, map);
+        Ok(())
+    }
+
+    /// Binds the value of an iteration, with the record of each step i. Gives the map of step i.
+    pub(in crate::derive::figures) fn iteration_of(
+        &mut self,
+        y: &Var,
+        [n, f, a, w]: [&Expr; 4],
+        i: &Var,
+        mut step: Step,
+    ) -> Expr {
         let output = self.apart_from_output(&mut step.parts);
         let reached = step.at_hand();
         let plan = plan(&step.parts.values, &step.parts.map, &reached);
@@ -33,7 +47,7 @@ impl Recorder<'_, '_> {
         let numbers = self.cx.bind_as("ks", numbers);
         let scan = self.scan(&step, &Scan { f, start: a, over: &numbers, state: 2 }, &kept);
         let states = self.cx.bind_as("states", scan);
-        let read = step.read(&mut self.cx, &i, &states, &kept);
+        let read = step.read(&mut self.cx, i, &states, &kept);
         let terms = Expr::block([read, step.header.clone(), second].concat(), output);
         let terms = renamed(&Expr::lam(i.clone(), terms), self.cx.supply);
         let sum = self.cx.bind_as("z", Expr::prim(Prim::SumBuild, [w.clone(), n.clone(), terms]));
@@ -42,11 +56,8 @@ impl Recorder<'_, '_> {
         self.cx.value(y, Expr::tuple([last, sum]));
         let unread = extra.iter().map(|x| self.cx.supply.fresh(x.name(), x.ty().clone()));
         let kept: Vec<Var> = plan.record.iter().cloned().chain(unread).collect();
-        let read = step.read(&mut self.cx, &i, &states, &kept);
-        let map = Expr::block(plan.reading([read, step.header].concat()), step.parts.map);
-        let map = self.cx.steps(&r, i, map)?;
-        self.cx.bind_map(y, map);
-        Ok(())
+        let read = step.read(&mut self.cx, i, &states, &kept);
+        Expr::block(plan.reading([read, step.header].concat()), step.parts.map)
     }
 
     /// Makes the state that a step leads to its value, and gives its output.

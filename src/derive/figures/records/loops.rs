@@ -51,9 +51,21 @@ impl Recorder<'_, '_> {
     ) -> Result<Option<Expr>, String> {
         let (i, body) = function(f);
         let parts = self.parts(body, false)?;
+        Ok(self.family_of(b, n, i, parts, at_hand))
+    }
+
+    /// Does the same, given the two parts of the body.
+    pub(in crate::derive::figures) fn family_of(
+        &mut self,
+        b: &Binding,
+        n: &Expr,
+        i: &Var,
+        parts: Recorded,
+        at_hand: impl Fn(&Recorded) -> Vec<Binding>,
+    ) -> Option<Expr> {
         if is_zero(&parts.map) {
             self.plainly(b);
-            return Ok(None);
+            return None;
         }
         let at_hand = at_hand(&parts);
         let plan = plan(&parts.values, &parts.map, &vars(&at_hand));
@@ -65,7 +77,7 @@ impl Recorder<'_, '_> {
             false => self.two_loops(b, n, i, parts.values, parts.value, &plan.record),
         };
         let map = Expr::block([read, plan.reading(at_hand)].concat(), parts.map);
-        Ok(Some(Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), map)])))
+        Some(Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), map)]))
     }
 
     /// Binds the records of a loop, then its value. Gives the bindings that read the records of step i.
@@ -122,17 +134,30 @@ impl Recorder<'_, '_> {
             let nothing = inner.cx.zero(&Expr::tuple([]));
             Expr::prim(Prim::LmVCat, [map, nothing])
         })?;
+        let map = self.fold_of(y, b, fold, n, &i, step);
+        let map = self.cx.steps(&r, i, map)?;
+        self.cx.bind_map(y, compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]), map));
+        Ok(())
+    }
+
+    /// Binds the value of a fold over n elements, with the record of each step i. Gives the map of step i.
+    pub(in crate::derive::figures) fn fold_of(
+        &mut self,
+        y: &Var,
+        b: &Binding,
+        [f, a, v]: [&Expr; 3],
+        n: Expr,
+        i: &Var,
+        step: Step,
+    ) -> Expr {
         let plan = plan(&step.parts.values, &step.parts.map, &step.at_hand());
         let scan = self.scan(&step, &Scan { f, start: a, over: v, state: 1 }, &plan.record);
         let states = self.cx.bind_as("states", scan.at(b.rhs.span()));
         let last = Expr::prim(Prim::Index, [n, states.clone()]);
         let value = if plan.record.is_empty() { last } else { Expr::get(1, last) };
         self.cx.value(y, value);
-        let read = step.read(&mut self.cx, &i, &states, &plan.record);
-        let map = Expr::block(plan.reading([read, step.header].concat()), step.parts.map);
-        let map = self.cx.steps(&r, i, map)?;
-        self.cx.bind_map(y, compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]), map));
-        Ok(())
+        let read = step.read(&mut self.cx, i, &states, &plan.record);
+        Expr::block(plan.reading([read, step.header].concat()), step.parts.map)
     }
 
     pub(super) fn scanl(&mut self, y: &Var, b: &Binding, fold: [&Expr; 3]) -> Result<(), String> {
@@ -150,8 +175,29 @@ impl Recorder<'_, '_> {
             let both = Expr::prim(Prim::LmVCat, [Expr::var(&reached), output]);
             Expr::block(vec![Binding { pattern: Pattern::Var(reached), rhs: map }], both)
         })?;
+        let map = self.scanl_of(y, b, fold, n, &i, &last, step);
+        let map = self.cx.steps(&r, i, map)?;
+        let first = compose(at(&Expr::integer(0), &states), self.cx.nabla(a)?);
+        let rest = compose(Expr::app(Op::LmGet(2, 2), vec![Expr::witness(&end)]), map);
+        self.cx.bind_map(y, Expr::prim(Prim::LmAdd, [first, rest]));
+        Ok(())
+    }
+
+    /// Binds the value of a scan over n elements, and its `last` state, with the record of each step i. Gives the map of
+    /// step i.
+    pub(in crate::derive::figures) fn scanl_of(
+        &mut self,
+        y: &Var,
+        b: &Binding,
+        [f, a, v]: [&Expr; 3],
+        n: Expr,
+        i: &Var,
+        last: &Var,
+        step: Step,
+    ) -> Expr {
+        let states = Expr::var(y);
         let plan = plan(&step.parts.values, &step.parts.map, &step.at_hand());
-        let mut read = step.read_states(&i, &states);
+        let mut read = step.read_states(i, &states);
         if plan.record.is_empty() {
             self.plainly(b);
         } else {
@@ -162,16 +208,11 @@ impl Recorder<'_, '_> {
             let m = Expr::prim(Prim::Size, [p.clone()]);
             self.cx.value(y, Expr::prim(Prim::Build, [m, Expr::lam(k, state)]));
             let unused = self.cx.supply.fresh("s", a.ty().clone());
-            let step_end = Expr::prim(Prim::Index, [index_after(&i), p]);
+            let step_end = Expr::prim(Prim::Index, [index_after(i), p]);
             read.push(unpacked([vec![unused], plan.record.clone()].concat(), step_end));
         }
-        self.cx.value(&last, Expr::prim(Prim::Index, [n, states.clone()]));
-        let map = Expr::block(plan.reading([read, step.header].concat()), step.parts.map);
-        let map = self.cx.steps(&r, i, map)?;
-        let first = compose(at(&Expr::integer(0), &states), self.cx.nabla(a)?);
-        let rest = compose(Expr::app(Op::LmGet(2, 2), vec![Expr::witness(&end)]), map);
-        self.cx.bind_map(y, Expr::prim(Prim::LmAdd, [first, rest]));
-        Ok(())
+        self.cx.value(last, Expr::prim(Prim::Index, [n, states]));
+        Expr::block(plan.reading([read, step.header].concat()), step.parts.map)
     }
 
     /// Makes step i of a recurrence, with its map from the map of f's body.
@@ -220,13 +261,13 @@ pub(super) struct Scan<'a> {
 }
 
 /// A step of a recurrence.
-pub(super) struct Step {
+pub(in crate::derive::figures) struct Step {
     /// The state before it.
-    state: Var,
+    pub(in crate::derive::figures) state: Var,
     /// The argument of f, made of `state`.
-    pub(super) header: Vec<Binding>,
+    pub(in crate::derive::figures) header: Vec<Binding>,
     /// The body of f; its value is the state that the step leads to.
-    pub(super) parts: Recorded,
+    pub(in crate::derive::figures) parts: Recorded,
 }
 
 impl Step {

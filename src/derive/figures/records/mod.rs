@@ -19,7 +19,7 @@
 //! bindings, and a block of maps.
 
 mod iteration;
-mod loops;
+pub(super) mod loops;
 pub mod plan;
 
 use super::checkpoints::segments::Checkpoints;
@@ -81,12 +81,14 @@ pub fn recorded(def: &Def, supply: &mut Supply, callees: &Callees) -> Result<Rec
     if unknown.is_empty() { Ok(parts) } else { Err(Failure::Unknown(unknown)) }
 }
 
-struct Recorder<'a, 'b> {
+/// Computes the values of a definition, with records.
+pub(in crate::derive::figures) struct Recorder<'a, 'b> {
     /// The function.
-    name: &'b FunName,
-    cx: Nabla<'a>,
-    callees: &'b Callees<'b>,
-    unknown: &'b mut Vec<FunName>,
+    pub(in crate::derive::figures) name: &'b FunName,
+    pub(in crate::derive::figures) cx: Nabla<'a>,
+    pub(in crate::derive::figures) callees: &'b Callees<'b>,
+    /// The functions whose records must be known first.
+    pub(in crate::derive::figures) unknown: &'b mut Vec<FunName>,
 }
 
 impl Recorder<'_, '_> {
@@ -171,13 +173,28 @@ impl Recorder<'_, '_> {
         if *jacobian != Expr::app(Op::JacobianOf(*p), args.clone()) {
             return;
         }
-        let read = replaced(&witnesses(&law::jacobian_of(*p, args)), &b.rhs, &Expr::var(y));
+        let read = jacobian_at_value(*p, args, &b.rhs, y);
         *rhs = Expr::prim(Prim::LmCompose, [read, inner.clone()]);
     }
 
     /// Differentiates a conditional. The branches share the record, since only one is taken.
     fn conditional(&mut self, y: &Var, b: &Binding, c: &Expr, yes: &Expr, no: &Expr) -> Result<(), String> {
         let (yes, no) = (self.parts(yes, false)?, self.parts(no, false)?);
+        let map = self.branches(y, b, c, yes, no);
+        let map = if y.ty().has_fixed_shape() { map } else { Expr::prim(Prim::LmTo, [Expr::var(y), map]) };
+        self.cx.bind_map(y, map);
+        Ok(())
+    }
+
+    /// Binds the value of a conditional, and a record that its map reads. Gives the map.
+    pub(in crate::derive::figures) fn branches(
+        &mut self,
+        y: &Var,
+        b: &Binding,
+        c: &Expr,
+        yes: Recorded,
+        no: Recorded,
+    ) -> Expr {
         let value = Expr::var(y);
         let readers = [&yes, &no].map(|branch| {
             let at_hand = branch.where_it_is(&value);
@@ -192,9 +209,7 @@ impl Recorder<'_, '_> {
         } else {
             self.branches_with_records(y, b, c, [(yes, slots.of_first()), (no, slots.of_second())], slots.vars());
         }
-        let map = if y.ty().has_fixed_shape() { map } else { Expr::prim(Prim::LmTo, [value, map]) };
-        self.cx.bind_map(y, map);
-        Ok(())
+        map
     }
 
     /// Binds the value of a conditional, and the record of the branch that is taken: the variables `slots`. A large
@@ -236,24 +251,41 @@ impl Recorder<'_, '_> {
     /// Only what can change is differentiated, as in `jacobian`; derivatives by hand are taken whole.
     fn call(&mut self, y: &Var, b: &Binding, f: &Arc<Fun>, args: &[Expr]) -> Result<(), String> {
         let maps = self.cx.nablas(args)?;
+        let varying: Vec<usize> = (0..args.len()).filter(|i| !is_zero(&maps[*i])).collect();
+        let Some((at, varying)) = self.recorded_call(y, b, f, args, varying) else { return self.cx.binding(b) };
+        let mut maps: Vec<Expr> = varying.iter().map(|i| maps[*i].clone()).collect();
+        let inner = if maps.len() == 1 { maps.remove(0) } else { Expr::prim(Prim::LmVCat, maps) };
+        self.cx.bind_map(y, Expr::prim(Prim::LmCompose, [at, inner]));
+        Ok(())
+    }
+
+    /// Binds the value of a call, and the record of the function. Gives the Jacobian at that record, and the arguments
+    /// that it is with respect to; `None`, and binds nothing, where there is no record to call for.
+    pub(in crate::derive::figures) fn recorded_call(
+        &mut self,
+        y: &Var,
+        b: &Binding,
+        f: &Arc<Fun>,
+        args: &[Expr],
+        varying: Vec<usize>,
+    ) -> Option<(Expr, Vec<usize>)> {
         let can_change: Vec<usize> = (0..args.len()).filter(|i| args[*i].ty().is_differentiable()).collect();
-        let varying: Vec<usize> = can_change.iter().copied().filter(|i| !is_zero(&maps[*i])).collect();
+        let varying: Vec<usize> = varying.into_iter().filter(|i| can_change.contains(i)).collect();
         let has_halves = (self.callees.halves_by_hand)(&f.name);
         if varying.is_empty() || (self.callees.by_hand)(&f.name) && !has_halves {
-            return self.cx.binding(b);
+            return None;
         }
         let is_whole = has_halves || varying.len() == can_change.len();
-        let (of, maps) = match is_whole {
-            true => (f.clone(), maps),
+        let (of, varying) = match is_whole {
+            true => (f.clone(), (0..args.len()).collect()),
             false => {
                 let paths: Vec<Path> = varying.iter().map(|i| vec![i + 1]).collect();
-                let of = Fun { name: f.name.restricted(&paths), ..(**f).clone() };
-                (Arc::new(of), varying.iter().map(|i| maps[*i].clone()).collect())
+                (Arc::new(Fun { name: f.name.restricted(&paths), ..(**f).clone() }), varying)
             }
         };
         let Some(record) = self.callees.records.get(&of.name) else {
             self.unknown.push(of.name.clone());
-            return self.cx.binding(b);
+            return None;
         };
         let r = self.cx.supply.fresh("r", record.ty.clone());
         let result = Type::tuple([f.result.clone(), record.ty.clone()]);
@@ -263,9 +295,7 @@ impl Recorder<'_, '_> {
         let spaces = [of.varying_of(args), Expr::var(y)].map(|e| Expr::witness(&e));
         let r = self.with_arguments(&r, record, args);
         let at = Expr::app(Op::JacobianAt(of), [vec![r], spaces.to_vec()].concat());
-        let inner = if let [one] = maps.as_slice() { one.clone() } else { Expr::prim(Prim::LmVCat, maps) };
-        self.cx.bind_map(y, Expr::prim(Prim::LmCompose, [at, inner]));
-        Ok(())
+        Some((at, varying))
     }
 
     /// Returns the record, its components that are arguments taken from there: an argument that is bound outside of a
@@ -285,14 +315,14 @@ impl Recorder<'_, '_> {
     }
 
     /// Differentiates a binding whose value has no record.
-    fn plainly(&mut self, b: &Binding) {
+    pub(in crate::derive::figures) fn plainly(&mut self, b: &Binding) {
         self.cx.out.push(Binding { pattern: b.pattern.clone(), rhs: renamed(&b.rhs, self.cx.supply) });
     }
 }
 
 impl Recorded {
     /// Returns the block's value, and its components, as bindings that read them in `value`.
-    fn where_it_is(&self, value: &Expr) -> Vec<Binding> {
+    pub(in crate::derive::figures) fn where_it_is(&self, value: &Expr) -> Vec<Binding> {
         let Some(y) = self.value.as_var() else { return Vec::new() };
         let read = |x: &Var, rhs: Expr| Binding { pattern: Pattern::Var(x.clone()), rhs };
         let mut bindings = vec![read(y, value.clone())];
@@ -357,12 +387,17 @@ impl Record {
 }
 
 /// Returns the bindings of maps, and all others.
-fn apart(bindings: Vec<Binding>) -> (Vec<Binding>, Vec<Binding>) {
+pub(in crate::derive::figures) fn apart(bindings: Vec<Binding>) -> (Vec<Binding>, Vec<Binding>) {
     bindings.into_iter().partition(|b| b.rhs.ty().as_lm().is_some())
 }
 
 fn vars(bindings: &[Binding]) -> Vec<Var> {
     bindings.iter().flat_map(|b| b.pattern.vars().to_vec()).collect()
+}
+
+/// Returns the Jacobian of a primitive by its law, which reads the value y of `e = p(args)` where it is computed again.
+pub(in crate::derive::figures) fn jacobian_at_value(p: Prim, args: &[Expr], e: &Expr, y: &Var) -> Expr {
+    replaced(&witnesses(&law::jacobian_of(p, args)), e, &Expr::var(y))
 }
 
 /// Returns the map with dummies for witnesses of numbers.

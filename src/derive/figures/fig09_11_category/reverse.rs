@@ -1,0 +1,235 @@
+//! The reverse half: `revr[c](x) : δT ⊸ δS`, from the tape x of `revf[c]`.
+//!
+//! ```text
+//! revr[I](x, dt) = dt                                     revr[K(k)](x, dt) = ()
+//! revr[P[i1..im/n]](x, (d1, .., dm)) = (e1, .., en)       where e_ik = dk, and the others are 0
+//! revr[F(f)](x, dt) = (∂f(x))ᵀ ⊙ dt
+//! revr[c1 ; c2]((x1, x2), dt) = revr[c1](x1, revr[c2](x2, dt))
+//! revr[(c1, .., cn)]((x1, .., xn), (d1, .., dn)) = revr[c1](x1, d1) + .. + revr[cn](xn, dn)
+//! revr[L(x, cr, cb)]((xr, xb), dt) = let (ds, dx) = revr[cb](xb, dt) in ds + revr[cr](xr, dx)
+//! revr[IF(c1, c2, c3)](x, dt) = if x.c then revr[c2](x.r, dt) else revr[c3](x.r, dt)
+//! revr[B[p](..)](x, dt): see `forward`, a loop of revr[ce](x[i], ..)
+//! ```
+//!
+//! The cotangent of an environment is a list with the cotangent of each value. A cotangent is a list of terms to add,
+//! and none for zero: so zeros are never made. Cotangents are maps from that of the result, `revr[c](x) ∘ R`: the laws
+//! of Figs. 4 and 5 simplify them before they are applied.
+//!
+//! Source: working notes, sec. 6.1, for `c1 ; c2`; sec. 5.4, for maps instead of cotangents; the others are ours.
+
+use lm::law::{is_free_to_copy, sum};
+use lm::prim::Prim;
+use lm::term::{Binding, Expr, Op, Pattern, Span, Supply, Var, place};
+
+/// A cotangent: maps from the cotangent of the result, to be added.
+pub(super) type Cotangent = Vec<Expr>;
+
+/// x, what `revr[c]` reads of `revf[c]`, in the shape of c. Its leaves are maps that read values.
+pub(super) enum Tape {
+    /// Nothing that varies.
+    Zero,
+    /// I.
+    Identity,
+    /// P.
+    Pruning(Vec<usize>),
+    /// The cotangents of some values, each by a map.
+    Each(Vec<(usize, Expr)>, Span),
+    /// The cotangents of some values, all by one map to a part of a tuple.
+    Gathered(Expr, Vec<(usize, Part)>, Span),
+    /// The sum of what two tapes give.
+    Sum(Box<[Tape; 2]>),
+    /// `(c1, .., cn)`.
+    Tuple(Vec<Tape>),
+    /// Terms before a last one: `c1 ; ..` and `L(x, c1, ..)`.
+    Block(Vec<Step>, Box<Tape>),
+}
+
+/// A way into a tuple: components, each with a witness of the tuple.
+pub(super) type Part = Vec<(usize, Expr)>;
+
+/// A term before others.
+pub(super) enum Step {
+    /// c1, whose values are the environment of the others.
+    Then(Tape, usize),
+    /// cr, whose values are bound.
+    Let(Tape, Bound),
+}
+
+/// What a let binds.
+pub(super) struct Bound {
+    pub(super) pattern: Pattern,
+    /// Which of the variables vary.
+    pub(super) varies: Vec<bool>,
+    /// The values of cr, as many as it gives.
+    pub(super) values: Vec<Expr>,
+}
+
+/// Makes the reverse half: a block of maps.
+pub(super) struct Reverse<'a> {
+    pub(super) supply: &'a mut Supply,
+    /// A witness of T: all maps start from its cotangent.
+    pub(super) from: Expr,
+    pub(super) out: Vec<Binding>,
+}
+
+impl Reverse<'_> {
+    /// `revr[c](x) ∘ dt`, the cotangent of an environment of so many values.
+    pub(super) fn term(&mut self, x: &Tape, dt: Vec<Cotangent>, size: usize) -> Vec<Cotangent> {
+        let mut ds = vec![Cotangent::new(); size];
+        if dt.iter().all(Vec::is_empty) {
+            return ds;
+        }
+        match x {
+            Tape::Zero => {}
+            Tape::Identity => return dt,
+            Tape::Pruning(chosen) => chosen.iter().zip(dt).for_each(|(i, d)| ds[i - 1] = d),
+            Tape::Each(maps, span) => {
+                let [dt] = <[Cotangent; 1]>::try_from(dt).expect("an operator gives one value");
+                let before = self.out.len();
+                let r = if maps.len() > 1 { self.shared("R", dt) } else { sum(dt).expect("it is not zero") };
+                maps.iter().for_each(|(i, m)| ds[*i].push(after(m.clone(), r.clone()).placed(*span)));
+                place(&mut self.out[before..], *span);
+            }
+            Tape::Gathered(map, parts, span) => {
+                let [dt] = <[Cotangent; 1]>::try_from(dt).expect("an operator gives one value");
+                let before = self.out.len();
+                let r = sum(dt).expect("it is not zero");
+                let r = after(map.clone(), r);
+                let r = if parts.len() > 1 { self.bound("R", r) } else { r };
+                parts.iter().for_each(|(i, part)| ds[*i].push(component(&r, part).placed(*span)));
+                place(&mut self.out[before..], *span);
+            }
+            Tape::Sum(parts) => {
+                let dt: Vec<Cotangent> = dt.into_iter().map(|d| vec![self.shared("R", d)]).collect();
+                parts.iter().for_each(|x| add(&mut ds, self.term(x, dt.clone(), size)));
+            }
+            Tape::Tuple(parts) => {
+                for (x, d) in parts.iter().zip(dt) {
+                    add(&mut ds, self.term(x, vec![d], size));
+                }
+            }
+            Tape::Block(steps, last) => return self.block(steps, last, dt, size),
+        }
+        ds
+    }
+
+    fn block(&mut self, steps: &[Step], last: &Tape, dt: Vec<Cotangent>, size: usize) -> Vec<Cotangent> {
+        let mut sizes = vec![size];
+        for step in steps {
+            sizes.push(match step {
+                Step::Then(_, width) => *width,
+                Step::Let(_, bound) => sizes[sizes.len() - 1] + bound.pattern.vars().len(),
+            });
+        }
+        let mut ds = self.term(last, dt, sizes[steps.len()]);
+        for (step, size) in steps.iter().zip(sizes).rev() {
+            match step {
+                Step::Then(x, _) => ds = self.term(x, ds, size),
+                Step::Let(x, bound) => {
+                    let dx = ds.split_off(size);
+                    let dx = self.of_values(bound, dx);
+                    add(&mut ds, self.term(x, dx, size));
+                }
+            }
+        }
+        ds
+    }
+
+    /// Returns the cotangents of the values that are bound, from those of the variables.
+    fn of_values(&mut self, bound: &Bound, dx: Vec<Cotangent>) -> Vec<Cotangent> {
+        let named = |((x, varies), d): ((&Var, &bool), Cotangent)| match d.is_empty() || !varies {
+            true => Cotangent::new(),
+            false => vec![self.shared(&format!("R{}", x.name()), d)],
+        };
+        let dx: Vec<Cotangent> = bound.pattern.vars().iter().zip(&bound.varies).zip(dx).map(named).collect();
+        match (&bound.pattern, bound.values.as_slice()) {
+            (Pattern::Var(_), [_]) => dx,
+            (Pattern::Var(_), values) => self.components(dx.concat(), values),
+            (Pattern::Tuple(xs), [_]) => {
+                let xs: Vec<Expr> = xs.iter().map(Expr::var).collect();
+                vec![self.tuple(dx, &xs)]
+            }
+            (Pattern::Tuple(_), _) => dx,
+        }
+    }
+
+    /// Returns the cotangent of a tuple as those of its components.
+    pub(super) fn components(&mut self, dt: Cotangent, values: &[Expr]) -> Vec<Cotangent> {
+        if dt.is_empty() {
+            return vec![dt; values.len()];
+        }
+        let (r, witness) = (self.shared("R", dt), Expr::witness(&Expr::tuple(values.to_vec())));
+        (1..=values.len()).map(|i| vec![component(&r, &vec![(i, witness.clone())])]).collect()
+    }
+
+    /// Returns the cotangents of components as that of their tuple.
+    pub(super) fn tuple(&mut self, ds: Vec<Cotangent>, values: &[Expr]) -> Cotangent {
+        match ds.iter().all(Vec::is_empty) {
+            true => Cotangent::new(),
+            false => vec![Expr::prim(Prim::LmVCat, self.maps(ds, values))],
+        }
+    }
+
+    /// Returns the map to the cotangents of all values, as one tuple; of one value, the map to its cotangent.
+    pub(super) fn vcat(&mut self, ds: Vec<Cotangent>, values: &[Expr]) -> Expr {
+        let mut maps = self.maps(ds, values);
+        match maps.len() {
+            0 => self.zero(&Expr::tuple([])),
+            1 => maps.remove(0),
+            _ => Expr::prim(Prim::LmVCat, maps),
+        }
+    }
+
+    fn maps(&self, ds: Vec<Cotangent>, values: &[Expr]) -> Vec<Expr> {
+        let map = |(d, value): (Cotangent, &Expr)| sum(d).unwrap_or_else(|| self.zero(value));
+        ds.into_iter().zip(values).map(map).collect()
+    }
+
+    pub(super) fn zero(&self, value: &Expr) -> Expr {
+        Expr::prim(Prim::LmZero, [self.from.clone(), Expr::witness(value)])
+    }
+
+    /// Returns the sum as a map that may be used several times.
+    pub(super) fn shared(&mut self, name: &str, d: Cotangent) -> Expr {
+        let r = sum(d).expect("it is not zero");
+        self.named(name, r)
+    }
+
+    fn named(&mut self, name: &str, m: Expr) -> Expr {
+        if is_free_to_copy(&m) {
+            return m;
+        }
+        match m.args_of_prim(Prim::LmVCat) {
+            Some(parts) => {
+                let parts: Vec<Expr> = parts.iter().map(|part| self.named(name, part.clone())).collect();
+                Expr::prim(Prim::LmVCat, parts)
+            }
+            None => self.bound(name, m),
+        }
+    }
+
+    pub(super) fn bound(&mut self, name: &str, m: Expr) -> Expr {
+        let r = self.supply.fresh(name, m.ty().clone());
+        self.out.push(Binding { pattern: Pattern::Var(r.clone()), rhs: m });
+        Expr::var(&r)
+    }
+}
+
+/// Adds up the cotangents of an environment.
+pub(super) fn add(ds: &mut [Cotangent], more: Vec<Cotangent>) {
+    ds.iter_mut().zip(more).for_each(|(d, more)| d.extend(more));
+}
+
+/// Returns a part of the tuple that a map leads to.
+pub(super) fn component(r: &Expr, part: &Part) -> Expr {
+    let select = |(i, witness): &(usize, Expr)| {
+        let n = witness.ty().as_tuple().expect("a part of a tuple").len();
+        Expr::app(Op::LmGet(*i, n), vec![witness.clone()])
+    };
+    part.iter().fold(r.clone(), |r, step| after(select(step), r))
+}
+
+/// Returns `m ∘ c`; m, if c is the identity.
+pub(super) fn after(m: Expr, c: Expr) -> Expr {
+    if c.args_of_prim(Prim::LmOne).is_some() { m } else { Expr::prim(Prim::LmCompose, [m, c]) }
+}
