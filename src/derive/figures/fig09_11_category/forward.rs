@@ -19,7 +19,7 @@
 //!
 //! Source: working notes, sec. 6.1. Takes: CL of a normal form. Gives: value bindings, and a block of maps.
 
-use super::reverse::{Bound, Cotangent, Part, Reverse, Step, Tape, component};
+use super::reverse::{Bound, Choice, Cotangent, Inner, Part, Reverse, Step, Tape, Targets, component};
 use super::{Def, Term, back};
 use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_arrays::{at, element, tuple_or_one};
@@ -60,8 +60,10 @@ pub fn split(def: &Def, supply: &mut Supply, callees: &Callees) -> Result<Record
     let refuse = |reason| Failure::NotDifferentiable(refused(&normal, reason));
     let body = recorder.body(&def.body, &env).map_err(refuse)?;
     is_between_values(&normal).map_err(Failure::NotDifferentiable)?;
+    let whole = Expr::witness(&body.value);
+    let (Values { values, value }, body) = body.inner(whole, env.len());
     let map = recorder.whole(&body, &env, &varying);
-    let parts = Recorded { values: body.values, value: body.value, map };
+    let parts = Recorded { values, value, map };
     if unknown.is_empty() { Ok(parts) } else { Err(Failure::Unknown(unknown)) }
 }
 
@@ -73,6 +75,20 @@ pub(super) struct Body {
     /// The values that are the components of the value, if there are several.
     parts: Vec<Expr>,
     tape: Tape,
+}
+
+/// The forward half of a body.
+pub(super) struct Values {
+    pub(super) values: Vec<Binding>,
+    pub(super) value: Expr,
+}
+
+impl Body {
+    /// Returns the forward half, and what the reverse half needs. `whole` is a witness of the value, known outside.
+    pub(super) fn inner(self, whole: Expr, size: usize) -> (Values, Inner) {
+        let Body { values, value, parts, tape } = self;
+        (Values { values, value }, Inner { tape, values: parts.len(), whole, size })
+    }
 }
 
 /// The map of a body: `revr`, and where each part of it leads.
@@ -290,56 +306,43 @@ impl Recorder<'_, '_> {
         let condition = self.forward(condition, env, None)?.0.remove(0).value;
         let (yes, no) = (self.body(yes, env)?, self.body(no, env)?);
         let whole = Expr::witness(&Expr::var(y));
-        let start = || vec![Expr::prim(Prim::LmOne, [whole.clone()])];
-        let reversed = [&yes, &no].map(|body| self.reversed(body, env, whole.clone(), start(), &whole));
-        let targets = targets(env, &[&reversed[0].ds, &reversed[1].ds]);
-        if targets.is_empty() {
+        let start = vec![Expr::prim(Prim::LmOne, [whole.clone()])];
+        let [(yes, of_yes), (no, of_no)] = [yes, no].map(|body| body.inner(whole.clone(), env.len()));
+        let reversed = [&of_yes, &of_no].map(|body| self.reversed(body, whole.clone(), start.clone()));
+        let numbers = targets(env, &[&reversed[0].ds, &reversed[1].ds]);
+        if numbers.is_empty() {
             self.plainly(b);
             return Ok(Tape::Zero);
         }
-        let [of_yes, of_no] = reversed;
-        let (yes, no) = (self.recorded(yes, of_yes, env, &targets), self.recorded(no, of_no, env, &targets));
-        let map = self.branches(y, b, &condition, yes, no);
-        let to = target(env, &targets);
-        let map = if to.ty().has_fixed_shape() { map } else { Expr::prim(Prim::LmTo, [Expr::witness(&to), map]) };
-        Ok(gathered(map, &targets, env, b.rhs.span()))
+        let targets = Targets { values: chosen(env, &numbers), numbers };
+        let [by_yes, by_no] = reversed;
+        let (yes, no) = (self.recorded(yes, by_yes, &targets), self.recorded(no, by_no, &targets));
+        let readers = self.branches(y, b, &condition, yes, no);
+        let span = b.rhs.span();
+        Ok(Tape::If(Box::new(Choice { condition, branches: [of_yes, of_no], readers, targets, span })))
     }
 
     /// `revr` of a body, after a map from T.
-    pub(super) fn reversed(
-        &mut self,
-        body: &Body,
-        env: &[Slot],
-        from: Expr,
-        start: Cotangent,
-        whole: &Expr,
-    ) -> Reversed {
+    pub(super) fn reversed(&mut self, body: &Inner, from: Expr, start: Cotangent) -> Reversed {
         let mut reverse = Reverse { supply: self.cx.supply, from: from.clone(), out: Vec::new() };
-        let dt = match body.parts.len() {
-            1 => vec![start],
-            n => {
-                let r = reverse.shared("R", start);
-                (1..=n).map(|i| vec![component(&r, &vec![(i, whole.clone())])]).collect()
-            }
-        };
-        let ds = reverse.term(&body.tape, dt, env.len());
+        let ds = reverse.body(body, start);
         Reversed { maps: reverse.out, ds, from }
     }
 
     /// Returns a body with the map to some values of its environment.
-    pub(super) fn recorded(&mut self, body: Body, reversed: Reversed, env: &[Slot], targets: &[usize]) -> Recorded {
+    pub(super) fn recorded(&mut self, body: Values, reversed: Reversed, targets: &Targets) -> Recorded {
         let Reversed { maps, mut ds, from } = reversed;
         let mut reverse = Reverse { supply: self.cx.supply, from, out: maps };
-        let ds = targets.iter().map(|i| std::mem::take(&mut ds[*i])).collect();
-        let map = reverse.vcat(ds, &chosen(env, targets));
+        let ds = targets.numbers.iter().map(|i| std::mem::take(&mut ds[*i])).collect();
+        let map = reverse.vcat(ds, &targets.values);
         Recorded { values: body.values, value: body.value, map: Expr::block(reverse.out, map) }
     }
 
     /// Returns the map of a whole function.
-    fn whole(&mut self, body: &Body, env: &[Slot], varying: &[Path]) -> Expr {
-        let from = Expr::witness(&body.value);
+    fn whole(&mut self, body: &Inner, env: &[Slot], varying: &[Path]) -> Expr {
+        let from = body.whole.clone();
         let start = vec![Expr::prim(Prim::LmOne, [from.clone()])];
-        let Reversed { maps, mut ds, from } = self.reversed(body, env, from.clone(), start, &from);
+        let Reversed { maps, mut ds, from } = self.reversed(body, from, start);
         let mut reverse = Reverse { supply: self.cx.supply, from, out: maps };
         for (d, path) in ds.iter_mut().zip(0..env.len()) {
             let is_shared = varying.iter().filter(|other| other[0] == path + 1).count() > 1;
@@ -377,25 +380,18 @@ pub(super) fn chosen(env: &[Slot], numbers: &[usize]) -> Vec<Expr> {
     numbers.iter().map(|i| env[*i].value.clone()).collect()
 }
 
-/// Returns the tuple of the values of an environment with these numbers, or the only one.
-pub(super) fn target(env: &[Slot], numbers: &[usize]) -> Expr {
-    tuple_or_one(&chosen(env, numbers))
-}
-
-/// Returns the numbers of the values that get a cotangent.
+/// Returns the numbers of the values that get a cotangent, in the order in which the values are bound: a tuple in the
+/// order of the parameters is their cotangent as it is.
 pub(super) fn targets(env: &[Slot], all: &[&[Cotangent]]) -> Vec<usize> {
-    (0..env.len()).filter(|i| env[*i].varies && all.iter().any(|ds| !ds[*i].is_empty())).collect()
-}
-
-/// Returns the way to each of some values of an environment in the tuple of them all.
-pub(super) fn parts_of(env: &[Slot], numbers: &[usize]) -> Vec<(usize, Part)> {
-    let witness = Expr::witness(&target(env, numbers));
-    let part = |k| if numbers.len() == 1 { Part::new() } else { vec![(k + 1, witness.clone())] };
-    numbers.iter().enumerate().map(|(k, i)| (*i, part(k))).collect()
+    let gets = |i: &usize| env[*i].varies && all.iter().any(|ds| !ds[*i].is_empty());
+    let mut numbers: Vec<usize> = (0..env.len()).filter(gets).collect();
+    numbers.sort_by_key(|i| env[*i].value.as_var().map(Var::id));
+    numbers
 }
 
 /// Returns the tape of a map to the tuple of these values.
 pub(super) fn gathered(map: Expr, numbers: &[usize], env: &[Slot], span: Span) -> Tape {
-    let parts = parts_of(env, numbers).into_iter().filter(|(i, _)| env[*i].varies).collect();
+    let targets = Targets { numbers: numbers.to_vec(), values: chosen(env, numbers) };
+    let parts = targets.parts().into_iter().filter(|(i, _)| env[*i].varies).collect();
     Tape::Gathered(map, parts, span)
 }

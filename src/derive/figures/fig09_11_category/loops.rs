@@ -8,10 +8,10 @@
 //! revr[B[fold](p, ce, ca, cv)](x) = lmFold(n, λk. M(n - 1 - k)) ∘ π₁ᵀ      M(i) = revr[ce](x[i]), beside sums
 //! ```
 
-use super::forward::{Slot, chosen, gathered, index_of, parts_of, target, targets, transposed};
-use super::reverse::{Part, Reverse, Tape, after, component};
+use super::forward::{Slot, chosen, index_of, targets, transposed};
+use super::reverse::{Family, Part, Reverse, Tape, Targets, after, component};
 use super::{Argument, Term};
-use crate::derive::figures::fig06_arrays::{at, element};
+use crate::derive::figures::fig06_arrays::{at, element, tuple_or_one};
 use crate::derive::figures::fig12_15_folds::Recurrence;
 use crate::derive::figures::records::loops::Step;
 use crate::derive::figures::records::{Recorded, Recorder, apart};
@@ -68,22 +68,23 @@ impl Recorder<'_, '_> {
         inside: &Inside,
         start: Expr,
         y: &Expr,
-        at_hand: Option<&Expr>,
+        element: Option<&Expr>,
     ) -> Result<Tape, String> {
         let env = inside.inner(false);
-        let body = self.body(inside.body, &env)?;
-        let whole = at_hand.map_or_else(|| Expr::witness(y), Expr::witness);
-        let reversed = self.reversed(&body, &env, Expr::witness(y), vec![start], &whole);
-        let targets = targets(inside.env, &[&reversed.ds[..inside.env.len()]]);
-        if targets.is_empty() {
+        let whole = element.map_or_else(|| Expr::witness(y), Expr::witness);
+        let (values, step) = self.body(inside.body, &env)?.inner(whole, env.len());
+        let reversed = self.reversed(&step, Expr::witness(y), vec![start]);
+        let numbers = targets(inside.env, &[&reversed.ds[..inside.env.len()]]);
+        if numbers.is_empty() {
             self.plainly(b);
             return Ok(Tape::Zero);
         }
-        let parts = self.recorded(body, reversed, &env, &targets);
-        let at_hand = |parts: &Recorded| at_hand.map(|element| parts.where_it_is(element)).unwrap_or_default();
-        let Some(maps) = self.family_of(b, n, inside.x, parts, at_hand) else { return Ok(Tape::Zero) };
-        let sum = Expr::prim(Prim::LmAddV, [Expr::witness(&target(inside.env, &targets)), maps]);
-        Ok(gathered(sum, &targets, inside.env, b.rhs.span()))
+        let targets = Targets { values: chosen(inside.env, &numbers), numbers };
+        let parts = self.recorded(values, reversed, &targets);
+        let at_hand = |parts: &Recorded| element.map(|element| parts.where_it_is(element)).unwrap_or_default();
+        let Some(reads) = self.family_of(b, n, inside.x, parts, at_hand) else { return Ok(Tape::Zero) };
+        let (n, i, value, span) = (n.clone(), inside.x.clone(), y.clone(), b.rhs.span());
+        Ok(Tape::Loop(Box::new(Family { n, i, step, reads, value, is_tensor: element.is_some(), targets, span })))
     }
 
     fn fold_in_category(&mut self, y: &Var, b: &Binding, fold: [&Expr; 3], inside: &Inside) -> Result<Tape, String> {
@@ -146,8 +147,8 @@ impl Recorder<'_, '_> {
         let mut header = self.cx.step(r, i, Expr::var(&state))?;
         let (_, header) = apart(std::mem::take(&mut header.out));
         let env = inside.inner(true);
-        let body = self.body(inside.body, &env)?;
-        let mut reversed = self.reversed(&body, &env, Expr::witness(r.end), start, whole);
+        let (values, body) = self.body(inside.body, &env)?.inner(whole.clone(), env.len());
+        let mut reversed = self.reversed(&body, Expr::witness(r.end), start);
         let pair = reversed.ds.pop().expect("the variable of the function");
         let mut reverse = Reverse { supply: self.cx.supply, from: reversed.from, out: reversed.maps };
         let mut ds = reversed.ds;
@@ -170,7 +171,7 @@ impl Recorder<'_, '_> {
             false => reverse.vcat(taken, &chosen(inside.env, &targets)),
         };
         let map = Expr::block(reverse.out, Expr::prim(Prim::LmVCat, [before, captured]));
-        let parts = Recorded { values: body.values, value: body.value, map };
+        let parts = Recorded { values: values.values, value: values.value, map };
         Ok((Step { state, header, parts }, targets))
     }
 
@@ -185,7 +186,8 @@ impl Recorder<'_, '_> {
         targets: &[usize],
         b: &Binding,
     ) -> Tape {
-        let from = Expr::tuple([r.start.clone(), target(env, targets)]);
+        let targets = Targets { numbers: targets.to_vec(), values: chosen(env, targets) };
+        let from = Expr::tuple([r.start.clone(), tuple_or_one(&targets.values)]);
         let k = self.cx.supply.fresh("k", Type::Integer);
         let last = Expr::prim(Prim::Sub, [r.n.clone(), Expr::integer(1)]);
         let back = Expr::prim(Prim::Sub, [last, Expr::var(&k)]);
@@ -195,7 +197,7 @@ impl Recorder<'_, '_> {
         let fold = Expr::prim(Prim::LmFold, [r.n.clone(), to, from.clone(), Expr::lam(k, step)]);
         let fold = output.map_or(fold.clone(), |part| after(fold, transposed(part)));
         let start = index_of(env, r.start).filter(|k| env[*k].varies).map(|k| (k, vec![(1, from.clone())]));
-        let captured = parts_of(env, targets).into_iter();
+        let captured = targets.parts().into_iter();
         let captured = captured.map(|(k, part)| (k, [vec![(2, from.clone())], part].concat()));
         let parts: Vec<(usize, Part)> = start.into_iter().chain(captured).collect();
         if parts.is_empty() { Tape::Zero } else { Tape::Gathered(fold, parts, b.rhs.span()) }

@@ -17,9 +17,11 @@
 //!
 //! Source: working notes, sec. 6.1, for `c1 ; c2`; sec. 5.4, for maps instead of cotangents; the others are ours.
 
+use crate::derive::figures::fig06_arrays::{element, tuple_or_one};
+use crate::derive::figures::records::Readers;
 use lm::law::{is_free_to_copy, sum};
 use lm::prim::Prim;
-use lm::term::{Binding, Expr, Op, Pattern, Span, Supply, Var, place};
+use lm::term::{Binding, Expr, Kind, Op, Pattern, Span, Supply, Var, place};
 
 /// A cotangent: maps from the cotangent of the result, to be added.
 pub(super) type Cotangent = Vec<Expr>;
@@ -36,12 +38,69 @@ pub(super) enum Tape {
     Each(Vec<(usize, Expr)>, Span),
     /// The cotangents of some values, all by one map to a part of a tuple.
     Gathered(Expr, Vec<(usize, Part)>, Span),
+    /// IF: its condition, and both branches.
+    If(Box<Choice>),
+    /// B of a loop whose steps do not depend on each other.
+    Loop(Box<Family>),
     /// The sum of what two tapes give.
     Sum(Box<[Tape; 2]>),
     /// `(c1, .., cn)`.
     Tuple(Vec<Tape>),
     /// Terms before a last one: `c1 ; ..` and `L(x, c1, ..)`.
     Block(Vec<Step>, Box<Tape>),
+}
+
+/// The body of a branch or of a loop: its tape, and the number of its values, of which its value is the tuple.
+pub(super) struct Inner {
+    pub(super) tape: Tape,
+    pub(super) values: usize,
+    /// A witness of the value.
+    pub(super) whole: Expr,
+    /// The number of values in its environment.
+    pub(super) size: usize,
+}
+
+/// Where the cotangents of some values of an environment go: its values with these numbers.
+pub(super) struct Targets {
+    pub(super) numbers: Vec<usize>,
+    pub(super) values: Vec<Expr>,
+}
+
+/// A conditional.
+pub(super) struct Choice {
+    pub(super) condition: Expr,
+    pub(super) branches: [Inner; 2],
+    pub(super) readers: Readers,
+    pub(super) targets: Targets,
+    pub(super) span: Span,
+}
+
+/// A loop over i < n.
+pub(super) struct Family {
+    pub(super) n: Expr,
+    pub(super) i: Var,
+    pub(super) step: Inner,
+    /// The bindings that read the record of step i.
+    pub(super) reads: Vec<Binding>,
+    /// The value of the loop.
+    pub(super) value: Expr,
+    /// Whether a step gives an element of it. Otherwise it is the sum of the steps.
+    pub(super) is_tensor: bool,
+    pub(super) targets: Targets,
+    pub(super) span: Span,
+}
+
+impl Targets {
+    fn witness(&self) -> Expr {
+        Expr::witness(&tuple_or_one(&self.values))
+    }
+
+    /// Returns the way to each of the values in the tuple of them all.
+    pub(super) fn parts(&self) -> Vec<(usize, Part)> {
+        let witness = self.witness();
+        let part = |k| if self.numbers.len() == 1 { Part::new() } else { vec![(k + 1, witness.clone())] };
+        self.numbers.iter().enumerate().map(|(k, i)| (*i, part(k))).collect()
+    }
 }
 
 /// A way into a tuple: components, each with a witness of the tuple.
@@ -94,10 +153,22 @@ impl Reverse<'_> {
                 let [dt] = <[Cotangent; 1]>::try_from(dt).expect("an operator gives one value");
                 let before = self.out.len();
                 let r = sum(dt).expect("it is not zero");
-                let r = after(map.clone(), r);
-                let r = if parts.len() > 1 { self.bound("R", r) } else { r };
-                parts.iter().for_each(|(i, part)| ds[*i].push(component(&r, part).placed(*span)));
+                self.distribute(after(map.clone(), r), parts, &mut ds, *span);
                 place(&mut self.out[before..], *span);
+            }
+            Tape::If(choice) => {
+                let [dt] = <[Cotangent; 1]>::try_from(dt).expect("a conditional gives one value");
+                let before = self.out.len();
+                let r = self.choice(choice, dt);
+                self.distribute(r, &choice.targets.parts(), &mut ds, choice.span);
+                place(&mut self.out[before..], choice.span);
+            }
+            Tape::Loop(family) => {
+                let [dt] = <[Cotangent; 1]>::try_from(dt).expect("a loop gives one value");
+                let before = self.out.len();
+                let r = self.family(family, dt);
+                self.distribute(r, &family.targets.parts(), &mut ds, family.span);
+                place(&mut self.out[before..], family.span);
             }
             Tape::Sum(parts) => {
                 let dt: Vec<Cotangent> = dt.into_iter().map(|d| vec![self.shared("R", d)]).collect();
@@ -111,6 +182,79 @@ impl Reverse<'_> {
             Tape::Block(steps, last) => return self.block(steps, last, dt, size),
         }
         ds
+    }
+
+    /// Sends each value its part of a map to a tuple.
+    fn distribute(&mut self, map: Expr, parts: &[(usize, Part)], ds: &mut [Cotangent], span: Span) {
+        let r = if parts.len() > 1 { self.bound("R", map) } else { map };
+        parts.iter().for_each(|(i, part)| ds[*i].push(component(&r, part).placed(span)));
+    }
+
+    /// `if c then revr[c2](x.r, dt) else revr[c3](x.r, dt)`
+    fn choice(&mut self, choice: &Choice, dt: Cotangent) -> Expr {
+        let r = self.shared("R", dt);
+        let [yes, no] = choice.branches.each_ref();
+        let maps = [yes, no].map(|branch| self.inside(branch, vec![r.clone()], &choice.targets, Vec::new()));
+        let map = choice.readers.of(&choice.condition, maps);
+        let to = choice.targets.witness();
+        if to.ty().has_fixed_shape() { map } else { Expr::prim(Prim::LmTo, [to, map]) }
+    }
+
+    /// `⊕(build(n, λi. revr[ce](x[i]) ∘ π(i) ∘ R))`, without π(i) for a sum. A scale R stays outside: there it is one
+    /// product, and not one for each step.
+    fn family(&mut self, family: &Family, dt: Cotangent) -> Expr {
+        let r = self.shared("R", dt);
+        if !self.is_scale(&r) {
+            return self.steps(family, r);
+        }
+        let outside = std::mem::replace(&mut self.from, Expr::witness(&family.value));
+        let steps = self.steps(family, Expr::prim(Prim::LmOne, [self.from.clone()]));
+        self.from = outside;
+        after(steps, r)
+    }
+
+    fn steps(&mut self, family: &Family, r: Expr) -> Expr {
+        let start = match family.is_tensor {
+            true => after(element(&Expr::var(&family.i), &family.value), r),
+            false => r,
+        };
+        let map = self.inside(&family.step, vec![start], &family.targets, family.reads.clone());
+        let maps = Expr::prim(Prim::Build, [family.n.clone(), Expr::lam(family.i.clone(), map)]);
+        Expr::prim(Prim::LmAddV, [family.targets.witness(), maps])
+    }
+
+    /// Returns whether a map is a scale, or several one after another.
+    fn is_scale(&self, m: &Expr) -> bool {
+        match m.kind() {
+            Kind::Var(r) => {
+                let bound = self.out.iter().rev().find(|b| b.pattern == Pattern::Var(r.clone()));
+                bound.is_some_and(|b| self.is_scale(&b.rhs))
+            }
+            Kind::App(Op::Prim(Prim::LmScale), _) => true,
+            Kind::App(Op::Prim(Prim::LmTranspose | Prim::LmCompose), args) => args.iter().all(|m| self.is_scale(m)),
+            Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
+        }
+    }
+
+    /// Returns `revr` of a body as a block of its own, to the tuple of the targets.
+    fn inside(&mut self, body: &Inner, start: Cotangent, targets: &Targets, reads: Vec<Binding>) -> Expr {
+        let outer = std::mem::replace(&mut self.out, reads);
+        let mut ds = self.body(body, start);
+        let ds = targets.numbers.iter().map(|i| std::mem::take(&mut ds[*i])).collect();
+        let map = self.vcat(ds, &targets.values);
+        Expr::block(std::mem::replace(&mut self.out, outer), map)
+    }
+
+    /// `revr[c](x) ∘ dt` of a body.
+    pub(super) fn body(&mut self, body: &Inner, start: Cotangent) -> Vec<Cotangent> {
+        let dt = match body.values {
+            1 => vec![start],
+            n => {
+                let r = self.shared("R", start);
+                (1..=n).map(|i| vec![component(&r, &vec![(i, body.whole.clone())])]).collect()
+            }
+        };
+        self.term(&body.tape, dt, body.size)
     }
 
     fn block(&mut self, steps: &[Step], last: &Tape, dt: Vec<Cotangent>, size: usize) -> Vec<Cotangent> {

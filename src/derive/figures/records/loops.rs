@@ -51,10 +51,13 @@ impl Recorder<'_, '_> {
     ) -> Result<Option<Expr>, String> {
         let (i, body) = function(f);
         let parts = self.parts(body, false)?;
-        Ok(self.family_of(b, n, i, parts, at_hand))
+        let map = parts.map.clone();
+        let Some(reads) = self.family_of(b, n, i, parts, at_hand) else { return Ok(None) };
+        Ok(Some(Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), Expr::block(reads, map))])))
     }
 
-    /// Does the same, given the two parts of the body.
+    /// Binds the value of a loop, and a record of what the map of a step reads. Gives the reading of step i; `None` where
+    /// the map is zero.
     pub(in crate::derive::figures) fn family_of(
         &mut self,
         b: &Binding,
@@ -62,7 +65,7 @@ impl Recorder<'_, '_> {
         i: &Var,
         parts: Recorded,
         at_hand: impl Fn(&Recorded) -> Vec<Binding>,
-    ) -> Option<Expr> {
+    ) -> Option<Vec<Binding>> {
         if is_zero(&parts.map) {
             self.plainly(b);
             return None;
@@ -76,8 +79,7 @@ impl Recorder<'_, '_> {
             }
             false => self.two_loops(b, n, i, parts.values, parts.value, &plan.record),
         };
-        let map = Expr::block([read, plan.reading(at_hand)].concat(), parts.map);
-        Some(Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), map)]))
+        Some([read, plan.reading(at_hand)].concat())
     }
 
     /// Binds the records of a loop, then its value. Gives the bindings that read the records of step i.

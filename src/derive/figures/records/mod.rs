@@ -46,6 +46,23 @@ pub struct Recorded {
     pub map: Expr,
 }
 
+/// The reading of the record of a conditional.
+pub(in crate::derive::figures) struct Readers {
+    /// The bindings of each branch.
+    reads: [Vec<Binding>; 2],
+    /// The variables of the second branch that share a slot with one of the first.
+    renaming: FxHashMap<u32, Expr>,
+}
+
+impl Readers {
+    /// Returns the conditional of the maps of both branches.
+    pub(in crate::derive::figures) fn of(&self, c: &Expr, maps: [Expr; 2]) -> Expr {
+        let [yes, no] = maps;
+        let (yes, no) = (Expr::block(self.reads[0].clone(), yes), Expr::block(self.reads[1].clone(), no));
+        Expr::conditional(c.clone(), yes, substitute(&no, &self.renaming))
+    }
+}
+
 /// Facts about the functions that are called.
 pub struct Callees<'a> {
     /// Tells whether the reverse derivative of a function is written by hand. It is then used as it is.
@@ -180,13 +197,15 @@ impl Recorder<'_, '_> {
     /// Differentiates a conditional. The branches share the record, since only one is taken.
     fn conditional(&mut self, y: &Var, b: &Binding, c: &Expr, yes: &Expr, no: &Expr) -> Result<(), String> {
         let (yes, no) = (self.parts(yes, false)?, self.parts(no, false)?);
-        let map = self.branches(y, b, c, yes, no);
+        let maps = [yes.map.clone(), no.map.clone()];
+        let readers = self.branches(y, b, c, yes, no);
+        let map = readers.of(c, maps);
         let map = if y.ty().has_fixed_shape() { map } else { Expr::prim(Prim::LmTo, [Expr::var(y), map]) };
         self.cx.bind_map(y, map);
         Ok(())
     }
 
-    /// Binds the value of a conditional, and a record that its map reads. Gives the map.
+    /// Binds the value of a conditional, and a record of what the maps of the branches read.
     pub(in crate::derive::figures) fn branches(
         &mut self,
         y: &Var,
@@ -194,22 +213,22 @@ impl Recorder<'_, '_> {
         c: &Expr,
         yes: Recorded,
         no: Recorded,
-    ) -> Expr {
+    ) -> Readers {
         let value = Expr::var(y);
-        let readers = [&yes, &no].map(|branch| {
+        let is_zero = is_zero(&yes.map) && is_zero(&no.map);
+        let plans = [&yes, &no].map(|branch| {
             let at_hand = branch.where_it_is(&value);
             let plan = plan(&branch.values, &branch.map, &vars(&at_hand));
-            (plan.record.clone(), Expr::block(plan.reading(at_hand), branch.map.clone()))
+            (plan.record.clone(), plan.reading(at_hand))
         });
-        let [(yes_record, yes_map), (no_record, no_map)] = readers;
+        let [(yes_record, yes_reads), (no_record, no_reads)] = plans;
         let slots = Slots::of(yes_record, no_record);
-        let map = Expr::conditional(c.clone(), yes_map, substitute(&no_map, &slots.renaming()));
-        if is_zero(&map) || slots.vars().is_empty() {
+        if is_zero || slots.vars().is_empty() {
             self.plainly(b);
         } else {
             self.branches_with_records(y, b, c, [(yes, slots.of_first()), (no, slots.of_second())], slots.vars());
         }
-        map
+        Readers { reads: [yes_reads, no_reads], renaming: slots.renaming() }
     }
 
     /// Binds the value of a conditional, and the record of the branch that is taken: the variables `slots`. A large
