@@ -13,7 +13,8 @@
 //! | Fig. 10 | its semantics, conversion and pruning | [`fig09_11_category`]: `convert`, `prune`, `back` | |
 //! | Fig. 11 | its types | [`fig09_11_category::typing`] | |
 //! | Figs. 12-15 | folds, forward and reverse | [`fig12_15_folds`] | `apply-fold`, `transpose-fold` |
-//! | sec. 5.4, 6.1 | records, and the halves that share them | [`records`] | `call-recorded` |
+//! | sec. 5.4 | records | [`records`] | `call-recorded` |
+//! | sec. 6.1 | the two halves, by rules on the category language | [`fig09_11_category`]: `forward`, `reverse` | |
 //!
 //! Derivations that no figure shows have files of their own:
 //!

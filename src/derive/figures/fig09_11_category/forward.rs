@@ -19,7 +19,9 @@
 //!
 //! Source: working notes, sec. 6.1. Takes: CL of a normal form. Gives: value bindings, and a block of maps.
 
-use super::reverse::{Bound, Choice, Cotangent, Inner, Part, Reverse, Step, Tape, Targets, component};
+use super::reverse::{Reverse, component};
+use super::slots::{Slot, chosen, constant, targets, values, varying};
+use super::tape::{Bound, Choice, Cotangent, Inner, Part, Step, Tape, Targets};
 use super::{Def, Term, back};
 use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_arrays::{at, element, tuple_or_one};
@@ -29,15 +31,6 @@ use lm::law::sum;
 use lm::prim::{JacobianRule, Prim};
 use lm::term::{self, Binding, Expr, Op, Path, Pattern, Span, Supply, Var, place};
 use lm::types::Type;
-
-/// A value of an environment.
-#[derive(Clone)]
-pub(super) struct Slot {
-    /// An atom.
-    pub(super) value: Expr,
-    /// Whether it depends on what varies.
-    pub(super) varies: bool,
-}
 
 /// Returns the two halves of a definition in CL, of a normal form: its values, and the map from the cotangent of its
 /// result to that of its argument.
@@ -98,22 +91,6 @@ pub(super) struct Reversed {
     pub(super) from: Expr,
 }
 
-fn values(env: &[Slot]) -> Vec<Expr> {
-    env.iter().map(|slot| slot.value.clone()).collect()
-}
-
-/// Returns the number of a variable in an environment, from 0.
-pub(super) fn index_of(env: &[Slot], e: &Expr) -> Option<usize> {
-    let x = e.as_var()?;
-    env.iter().position(|slot| slot.value.as_var() == Some(x))
-}
-
-/// Returns the numbers of the values that vary, each once.
-fn varying(env: &[Slot]) -> Vec<usize> {
-    let is_first = |i: &usize| index_of(env, &env[*i].value) == Some(*i);
-    (0..env.len()).filter(|i| env[*i].varies).filter(is_first).collect()
-}
-
 impl Recorder<'_, '_> {
     /// `revf[c]`, with bindings of its own.
     pub(super) fn body(&mut self, c: &Term, env: &[Slot]) -> Result<Body, String> {
@@ -121,7 +98,7 @@ impl Recorder<'_, '_> {
         let result = self.forward(c, env, None);
         let mut values = std::mem::replace(&mut self.cx.out, outer);
         let (slots, tape) = result?;
-        let parts = self::values(&slots);
+        let parts = super::slots::values(&slots);
         let value = match parts.as_slice() {
             [one] => one.clone(),
             many => {
@@ -143,8 +120,14 @@ impl Recorder<'_, '_> {
                     let x = if let Pattern::Var(x) = pattern { Some(x) } else { None };
                     let (slots, tape) = self.forward(rhs, &env, x)?;
                     let bound = self.bind(pattern, &slots);
-                    let vars = pattern.vars().iter().zip(&bound.varies);
-                    env.extend(vars.map(|(x, varies)| Slot { value: Expr::var(x), varies: *varies }));
+                    match (pattern, slots.as_slice()) {
+                        // Another name: values have one, and so do their cotangents.
+                        (Pattern::Var(_), [one]) => env.push(one.clone()),
+                        _ => {
+                            let vars = pattern.vars().iter().zip(&bound.varies);
+                            env.extend(vars.map(|(x, varies)| Slot { value: Expr::var(x), varies: *varies }));
+                        }
+                    }
                     steps.push(Step::Let(tape, bound));
                     c = body;
                 }
@@ -367,26 +350,8 @@ impl Recorder<'_, '_> {
     }
 }
 
-fn constant(value: Expr) -> Slot {
-    Slot { value, varies: false }
-}
-
 pub(super) fn transposed(m: Expr) -> Expr {
     Expr::prim(Prim::LmTranspose, [m])
-}
-
-/// Returns the values of an environment with these numbers, from 0.
-pub(super) fn chosen(env: &[Slot], numbers: &[usize]) -> Vec<Expr> {
-    numbers.iter().map(|i| env[*i].value.clone()).collect()
-}
-
-/// Returns the numbers of the values that get a cotangent, in the order in which the values are bound: a tuple in the
-/// order of the parameters is their cotangent as it is.
-pub(super) fn targets(env: &[Slot], all: &[&[Cotangent]]) -> Vec<usize> {
-    let gets = |i: &usize| env[*i].varies && all.iter().any(|ds| !ds[*i].is_empty());
-    let mut numbers: Vec<usize> = (0..env.len()).filter(gets).collect();
-    numbers.sort_by_key(|i| env[*i].value.as_var().map(Var::id));
-    numbers
 }
 
 /// Returns the tape of a map to the tuple of these values.

@@ -8,15 +8,17 @@
 //! revr[B[fold](p, ce, ca, cv)](x) = lmFold(n, λk. M(n - 1 - k)) ∘ π₁ᵀ      M(i) = revr[ce](x[i]), beside sums
 //! ```
 
-use super::forward::{Slot, chosen, index_of, targets, transposed};
-use super::reverse::{Family, Part, Reverse, Tape, Targets, after, component};
+use super::forward::transposed;
+use super::reverse::{Reverse, after, component};
+use super::slots::{Slot, chosen, index_of, targets};
+use super::tape::{Family, Part, Tape, Targets};
 use super::{Argument, Term};
 use crate::derive::figures::fig06_arrays::{at, element, tuple_or_one};
 use crate::derive::figures::fig12_15_folds::Recurrence;
 use crate::derive::figures::records::loops::Step;
 use crate::derive::figures::records::{Recorded, Recorder, apart};
 use lm::prim::Prim;
-use lm::term::{Binding, Expr, Kind, Op, Pattern, Var};
+use lm::term::{Binding, Expr, Kind, Op, Pattern, Span, Var};
 use lm::types::Type;
 
 /// The body of a binder's function, in the environment without its variable.
@@ -24,6 +26,7 @@ struct Inside<'a> {
     x: &'a Var,
     body: &'a Term,
     env: &'a [Slot],
+    span: Span,
 }
 
 impl Recorder<'_, '_> {
@@ -37,7 +40,7 @@ impl Recorder<'_, '_> {
     ) -> Result<Tape, String> {
         let Kind::App(_, given) = b.rhs.kind() else { panic!("a binder is an operator") };
         let inside = args.iter().find_map(|arg| match arg {
-            Argument::Function(x, body) => Some(Inside { x, body, env }),
+            Argument::Function(x, body) => Some(Inside { x, body, env, span: b.rhs.span() }),
             Argument::Value(_) => None,
         });
         let inside = inside.expect("a binder takes a function");
@@ -55,7 +58,7 @@ impl Recorder<'_, '_> {
                 self.fold_in_category(y, b, [f, a, v], &inside)
             }
             (Prim::Scanl, [f, a, v]) => self.scanl_in_category(y, b, [f, a, v], &inside),
-            (Prim::Loop, [n, f, a, w]) => self.loop_in_category(y, b, [n, f, a, w], &inside),
+            (Prim::Loop, [n, f, a, w]) => self.loop_in_category(y, [n, f, a, w], &inside),
             _ => self.local(env, y, b),
         }
     }
@@ -96,7 +99,7 @@ impl Recorder<'_, '_> {
         let first = Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]);
         let (step, targets) = self.step_in_category(&r, &i, inside, vec![first.clone()], &Expr::witness(a))?;
         let map = self.fold_of(y, b, fold, n, &i, step);
-        Ok(self.steps_in_category(&r, i, map, Some(first), inside.env, &targets, b))
+        Ok(self.steps_in_category(&r, i, map, Some(first), inside, &targets))
     }
 
     fn scanl_in_category(&mut self, y: &Var, b: &Binding, fold: [&Expr; 3], inside: &Inside) -> Result<Tape, String> {
@@ -111,8 +114,9 @@ impl Recorder<'_, '_> {
         let next = Expr::prim(Prim::Add, [Expr::var(&i), Expr::integer(1)]);
         let start = vec![select(1), after(element(&next, &states), select(2))];
         let (step, targets) = self.step_in_category(&r, &i, inside, start, &Expr::witness(a))?;
-        let map = self.scanl_of(y, b, fold, n, &i, &last, step);
-        let rest = self.steps_in_category(&r, i, map, Some(select(2)), inside.env, &targets, b);
+        let value = Binding { pattern: Pattern::Var(last), rhs: Expr::prim(Prim::Index, [n, states.clone()]) };
+        let map = self.scanl_of(y, b, fold, &i, value, step);
+        let rest = self.steps_in_category(&r, i, map, Some(select(2)), inside, &targets);
         Ok(match index_of(inside.env, a).filter(|k| inside.env[*k].varies) {
             Some(k) => {
                 let first = Tape::Each(vec![(k, element(&Expr::integer(0), &states))], b.rhs.span());
@@ -122,7 +126,7 @@ impl Recorder<'_, '_> {
         })
     }
 
-    fn loop_in_category(&mut self, y: &Var, b: &Binding, args: [&Expr; 4], inside: &Inside) -> Result<Tape, String> {
+    fn loop_in_category(&mut self, y: &Var, args: [&Expr; 4], inside: &Inside) -> Result<Tape, String> {
         let [n, f, a, _] = args;
         let end = Expr::var(y);
         let r = Recurrence { n: n.clone(), states: a.clone(), start: a, end: &end, f, over: None };
@@ -130,7 +134,7 @@ impl Recorder<'_, '_> {
         let start = vec![Expr::prim(Prim::LmOne, [Expr::witness(&end)])];
         let (step, targets) = self.step_in_category(&r, &i, inside, start, &Expr::witness(&end))?;
         let map = self.iteration_of(y, args, &i, step);
-        Ok(self.steps_in_category(&r, i, map, None, inside.env, &targets, b))
+        Ok(self.steps_in_category(&r, i, map, None, inside, &targets))
     }
 
     /// Makes step i of a recurrence, with M(i): from the cotangents of the state after it and of what is summed, to
@@ -182,10 +186,10 @@ impl Recorder<'_, '_> {
         i: Var,
         map: Expr,
         output: Option<Expr>,
-        env: &[Slot],
+        inside: &Inside,
         targets: &[usize],
-        b: &Binding,
     ) -> Tape {
+        let env = inside.env;
         let targets = Targets { numbers: targets.to_vec(), values: chosen(env, targets) };
         let from = Expr::tuple([r.start.clone(), tuple_or_one(&targets.values)]);
         let k = self.cx.supply.fresh("k", Type::Integer);
@@ -200,7 +204,7 @@ impl Recorder<'_, '_> {
         let captured = targets.parts().into_iter();
         let captured = captured.map(|(k, part)| (k, [vec![(2, from.clone())], part].concat()));
         let parts: Vec<(usize, Part)> = start.into_iter().chain(captured).collect();
-        if parts.is_empty() { Tape::Zero } else { Tape::Gathered(fold, parts, b.rhs.span()) }
+        if parts.is_empty() { Tape::Zero } else { Tape::Gathered(fold, parts, inside.span) }
     }
 }
 

@@ -18,6 +18,9 @@
 //! * L binds a tuple's components, too: `L((x, y), cr, cb)`.
 //! * `K(_)` is a value that is not read.
 //!
+//! The two halves of the reverse derivative, `revf[c]` and `revr[c]`, by rules on each constructor: `forward`, `reverse`
+//! (and `loops`, for B). What the second reads of the first: `tape`.
+//!
 //! The type system: `typing`. To CL: `convert`. The environment of the free variables only: `prune`. The
 //! meaning of a term, which is the way back: `back`. The text for people: `print`. The text that is read back: `write`
 //! and `read`.
@@ -30,6 +33,8 @@ pub mod print;
 pub mod prune;
 pub mod read;
 mod reverse;
+mod slots;
+mod tape;
 pub mod typing;
 pub mod write;
 

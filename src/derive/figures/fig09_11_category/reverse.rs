@@ -17,111 +17,11 @@
 //!
 //! Source: working notes, sec. 6.1, for `c1 ; c2`; sec. 5.4, for maps instead of cotangents; the others are ours.
 
-use crate::derive::figures::fig06_arrays::{element, tuple_or_one};
-use crate::derive::figures::records::Readers;
+use super::tape::{Bound, Choice, Cotangent, Family, Inner, Part, Step, Tape, Targets};
+use crate::derive::figures::fig06_arrays::element;
 use lm::law::{is_free_to_copy, sum};
 use lm::prim::Prim;
 use lm::term::{Binding, Expr, Kind, Op, Pattern, Span, Supply, Var, place};
-
-/// A cotangent: maps from the cotangent of the result, to be added.
-pub(super) type Cotangent = Vec<Expr>;
-
-/// x, what `revr[c]` reads of `revf[c]`, in the shape of c. Its leaves are maps that read values.
-pub(super) enum Tape {
-    /// Nothing that varies.
-    Zero,
-    /// I.
-    Identity,
-    /// P.
-    Pruning(Vec<usize>),
-    /// The cotangents of some values, each by a map.
-    Each(Vec<(usize, Expr)>, Span),
-    /// The cotangents of some values, all by one map to a part of a tuple.
-    Gathered(Expr, Vec<(usize, Part)>, Span),
-    /// IF: its condition, and both branches.
-    If(Box<Choice>),
-    /// B of a loop whose steps do not depend on each other.
-    Loop(Box<Family>),
-    /// The sum of what two tapes give.
-    Sum(Box<[Tape; 2]>),
-    /// `(c1, .., cn)`.
-    Tuple(Vec<Tape>),
-    /// Terms before a last one: `c1 ; ..` and `L(x, c1, ..)`.
-    Block(Vec<Step>, Box<Tape>),
-}
-
-/// The body of a branch or of a loop: its tape, and the number of its values, of which its value is the tuple.
-pub(super) struct Inner {
-    pub(super) tape: Tape,
-    pub(super) values: usize,
-    /// A witness of the value.
-    pub(super) whole: Expr,
-    /// The number of values in its environment.
-    pub(super) size: usize,
-}
-
-/// Where the cotangents of some values of an environment go: its values with these numbers.
-pub(super) struct Targets {
-    pub(super) numbers: Vec<usize>,
-    pub(super) values: Vec<Expr>,
-}
-
-/// A conditional.
-pub(super) struct Choice {
-    pub(super) condition: Expr,
-    pub(super) branches: [Inner; 2],
-    pub(super) readers: Readers,
-    pub(super) targets: Targets,
-    pub(super) span: Span,
-}
-
-/// A loop over i < n.
-pub(super) struct Family {
-    pub(super) n: Expr,
-    pub(super) i: Var,
-    pub(super) step: Inner,
-    /// The bindings that read the record of step i.
-    pub(super) reads: Vec<Binding>,
-    /// The value of the loop.
-    pub(super) value: Expr,
-    /// Whether a step gives an element of it. Otherwise it is the sum of the steps.
-    pub(super) is_tensor: bool,
-    pub(super) targets: Targets,
-    pub(super) span: Span,
-}
-
-impl Targets {
-    fn witness(&self) -> Expr {
-        Expr::witness(&tuple_or_one(&self.values))
-    }
-
-    /// Returns the way to each of the values in the tuple of them all.
-    pub(super) fn parts(&self) -> Vec<(usize, Part)> {
-        let witness = self.witness();
-        let part = |k| if self.numbers.len() == 1 { Part::new() } else { vec![(k + 1, witness.clone())] };
-        self.numbers.iter().enumerate().map(|(k, i)| (*i, part(k))).collect()
-    }
-}
-
-/// A way into a tuple: components, each with a witness of the tuple.
-pub(super) type Part = Vec<(usize, Expr)>;
-
-/// A term before others.
-pub(super) enum Step {
-    /// c1, whose values are the environment of the others.
-    Then(Tape, usize),
-    /// cr, whose values are bound.
-    Let(Tape, Bound),
-}
-
-/// What a let binds.
-pub(super) struct Bound {
-    pub(super) pattern: Pattern,
-    /// Which of the variables vary.
-    pub(super) varies: Vec<bool>,
-    /// The values of cr, as many as it gives.
-    pub(super) values: Vec<Expr>,
-}
 
 /// Makes the reverse half: a block of maps.
 pub(super) struct Reverse<'a> {
@@ -200,17 +100,35 @@ impl Reverse<'_> {
         if to.ty().has_fixed_shape() { map } else { Expr::prim(Prim::LmTo, [to, map]) }
     }
 
-    /// `⊕(build(n, λi. revr[ce](x[i]) ∘ π(i) ∘ R))`, without π(i) for a sum. A scale R stays outside: there it is one
-    /// product, and not one for each step.
+    /// `⊕(build(n, λi. revr[ce](x[i]) ∘ π(i) ∘ R))`, without π(i) for a sum. Where R begins with a scale, that stays
+    /// outside: there it is one product, and not one for each step.
     fn family(&mut self, family: &Family, dt: Cotangent) -> Expr {
         let r = self.shared("R", dt);
-        if !self.is_scale(&r) {
-            return self.steps(family, r);
-        }
-        let outside = std::mem::replace(&mut self.from, Expr::witness(&family.value));
-        let steps = self.steps(family, Expr::prim(Prim::LmOne, [self.from.clone()]));
+        let Some((rest, scale)) = self.scaled(&r, &family.value) else { return self.steps(family, r) };
+        let outside = std::mem::replace(&mut self.from, rest.1);
+        let steps = self.steps(family, rest.0);
         self.from = outside;
-        after(steps, r)
+        after(steps, scale)
+    }
+
+    /// Returns m, a witness of its domain, and s, for a map `m ∘ s` where s is a scale.
+    fn scaled(&self, r: &Expr, value: &Expr) -> Option<((Expr, Expr), Expr)> {
+        if self.is_scale(r) {
+            let from = Expr::witness(value);
+            return Some(((Expr::prim(Prim::LmOne, [from.clone()]), from), r.clone()));
+        }
+        let whole = self.bound_to(r);
+        let [m, s] = whole.args_of_prim(Prim::LmCompose)? else { return None };
+        let (_, ty) = s.ty().as_lm()?;
+        let is_alone = !m.any(|e| e.as_var().is_some_and(|x| x.ty().as_lm().is_some()));
+        let is_product = is_alone && ty.has_fixed_shape() && self.is_scale(s);
+        is_product.then(|| ((m.clone(), Expr::dummy(ty.clone())), s.clone()))
+    }
+
+    /// Returns what a variable is bound to in this block; other terms as they are.
+    fn bound_to<'e>(&'e self, m: &'e Expr) -> &'e Expr {
+        let bound = m.as_var().and_then(|r| self.out.iter().rev().find(|b| b.pattern == Pattern::Var(r.clone())));
+        bound.map_or(m, |b| &b.rhs)
     }
 
     fn steps(&mut self, family: &Family, r: Expr) -> Expr {
@@ -223,16 +141,13 @@ impl Reverse<'_> {
         Expr::prim(Prim::LmAddV, [family.targets.witness(), maps])
     }
 
-    /// Returns whether a map is a scale, or several one after another.
+    /// Returns whether a map is 1, a scale, or several of them one after another.
     fn is_scale(&self, m: &Expr) -> bool {
+        let m = self.bound_to(m);
         match m.kind() {
-            Kind::Var(r) => {
-                let bound = self.out.iter().rev().find(|b| b.pattern == Pattern::Var(r.clone()));
-                bound.is_some_and(|b| self.is_scale(&b.rhs))
-            }
-            Kind::App(Op::Prim(Prim::LmScale), _) => true,
+            Kind::App(Op::Prim(Prim::LmScale | Prim::LmOne), _) => true,
             Kind::App(Op::Prim(Prim::LmTranspose | Prim::LmCompose), args) => args.iter().all(|m| self.is_scale(m)),
-            Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
+            Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
         }
     }
 

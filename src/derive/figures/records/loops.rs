@@ -177,7 +177,8 @@ impl Recorder<'_, '_> {
             let both = Expr::prim(Prim::LmVCat, [Expr::var(&reached), output]);
             Expr::block(vec![Binding { pattern: Pattern::Var(reached), rhs: map }], both)
         })?;
-        let map = self.scanl_of(y, b, fold, n, &i, &last, step);
+        let value = Binding { pattern: Pattern::Var(last), rhs: Expr::prim(Prim::Index, [n, states.clone()]) };
+        let map = self.scanl_of(y, b, fold, &i, value, step);
         let map = self.cx.steps(&r, i, map)?;
         let first = compose(at(&Expr::integer(0), &states), self.cx.nabla(a)?);
         let rest = compose(Expr::app(Op::LmGet(2, 2), vec![Expr::witness(&end)]), map);
@@ -185,16 +186,15 @@ impl Recorder<'_, '_> {
         Ok(())
     }
 
-    /// Binds the value of a scan over n elements, and its `last` state, with the record of each step i. Gives the map of
+    /// Binds the value of a scan, and its `last` state, with the record of each step i. Gives the map of
     /// step i.
     pub(in crate::derive::figures) fn scanl_of(
         &mut self,
         y: &Var,
         b: &Binding,
         [f, a, v]: [&Expr; 3],
-        n: Expr,
         i: &Var,
-        last: &Var,
+        last: Binding,
         step: Step,
     ) -> Expr {
         let states = Expr::var(y);
@@ -213,7 +213,7 @@ impl Recorder<'_, '_> {
             let step_end = Expr::prim(Prim::Index, [index_after(i), p]);
             read.push(unpacked([vec![unused], plan.record.clone()].concat(), step_end));
         }
-        self.cx.value(last, Expr::prim(Prim::Index, [n, states]));
+        self.cx.out.push(last);
         Expr::block(plan.reading([read, step.header].concat()), step.parts.map)
     }
 
