@@ -42,29 +42,6 @@ pub fn transpose_from(
     Ok(Def::new(name, def.params.clone(), transposed))
 }
 
-/// Transposes the blocks of maps in a definition that are transposed as a whole, and use no map bound outside.
-pub fn transpose_inner(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
-    let body = inner(&def.body, strategy, cx)?;
-    Ok(Def { body, ..def.clone() })
-}
-
-fn inner(e: &Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
-    if let Some([m]) = e.args_of_prim(Prim::LmTranspose)
-        && matches!(m.kind(), Kind::Let(..))
-    {
-        let (from, _) = m.ty().as_lm().expect("a map");
-        return closed(m, Expr::dummy(from.clone()), strategy, cx);
-    }
-    let mut failure = None;
-    let new = e.map_children(|child| {
-        inner(child, strategy, cx).unwrap_or_else(|error| {
-            failure = Some(error);
-            child.clone()
-        })
-    });
-    failure.map_or(Ok(new), Err)
-}
-
 /// Transposes a block of maps that uses no map bound outside. Its domain is like `to`, if the maps do not tell.
 fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
     let (bindings, result) = body.as_block();

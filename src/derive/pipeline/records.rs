@@ -24,8 +24,9 @@ use crate::derive::partial_eval::{self, depends_on};
 use crate::derive::passes::{dead_components, literal_zeros, simplify, transpose};
 use crate::derive::schedule::strategy;
 use lm::prim::Prim;
+use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::scope::{free_variables, renamed};
-use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Mode, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -110,10 +111,9 @@ impl Pipeline {
 
     /// Pushes the transposition of the Jacobians of single operators to the leaves.
     pub(in crate::derive) fn transpose_leaves(&mut self, def: &Def) -> Result<Def, Error> {
-        let laws = strategy("transpose");
         self.rewriting("transpose", def, |cx| {
-            let inner = transpose::transpose_inner(def, laws, cx)?;
-            simplify::simplify(&inner, laws, cx)
+            let def = Def { body: transposed_leaves(&def.body, cx)?, ..def.clone() };
+            simplify::simplify(&def, strategy("transpose"), cx)
         })
     }
 
@@ -283,6 +283,27 @@ fn pair(e: &Expr) -> [Expr; 2] {
         Some([a, b]) => [a.clone(), b.clone()],
         _ => [Expr::get(1, e.clone()), Expr::get(2, e.clone())],
     }
+}
+
+/// Transposes the blocks in a term that are transposed as a whole: each is a Jacobian of its own.
+fn transposed_leaves(e: &Expr, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
+    if let Some([m]) = e.args_of_prim(Prim::LmTranspose)
+        && matches!(m.kind(), Kind::Let(..))
+    {
+        let (domain, _) = m.ty().as_lm().expect("a map");
+        let jacobian = Def::new(FunName::base("leaf"), Vec::new(), m.clone());
+        let jacobian = simplify::simplify(&jacobian, strategy("jacobian"), cx)?;
+        let (name, to) = (jacobian.fun.name.clone(), Expr::dummy(domain.clone()));
+        return transpose::transpose_from(&jacobian, name, to, strategy("transpose"), cx).map(|def| def.body);
+    }
+    let mut failure = None;
+    let new = e.map_children(|child| {
+        transposed_leaves(child, cx).unwrap_or_else(|error| {
+            failure = Some(error);
+            child.clone()
+        })
+    });
+    failure.map_or(Ok(new), Err)
 }
 
 /// Returns the name of a half in the category language: `revf$f`.
