@@ -1,7 +1,7 @@
 //! The schedules: which laws each stage applies, and how. `lmc laws --schedule` prints them.
 
 use lm::law::{self, Law};
-use lm::strategy::Strategy;
+use lm::strategy::{LawSet, Strategy};
 use std::sync::{Arc, LazyLock};
 
 /// A named strategy.
@@ -46,6 +46,16 @@ const APPLICATION: &[&str] = &[
     "apply-dot", "apply-get", "apply-if", "reverse-apply", "apply-index", "apply-at", "apply-sum", "apply-to",
 ];
 
+/// Application as the notes print it: ⊙ and ⊙ᴿ, neither by the other.
+#[rustfmt::skip]
+const SIDES: &[&str] = &[
+    "apply-compose", "apply-vcat", "apply-hcat", "apply-add", "apply-zero", "apply-one", "apply-scale", "apply-lambda",
+    "apply-scaleR", "apply-dot", "apply-get", "apply-index", "apply-sum", "apply-to", "apply-transpose",
+    "reverse-compose", "reverse-vcat", "reverse-hcat", "reverse-add", "reverse-zero", "reverse-one", "reverse-scale",
+    "reverse-tlambda", "reverse-scaleR", "reverse-dot", "reverse-get", "reverse-index", "reverse-sum", "reverse-to",
+    "reverse-transpose",
+];
+
 #[rustfmt::skip]
 const VECTORS: &[&str] = &[
     "vector-add-zero", "vector-zero-add", "vector-scale-zero", "vector-zero-scale", "vector-neg-zero",
@@ -59,9 +69,13 @@ const VECTORS: &[&str] = &[
 /// The schedules, in the order in which they are used.
 pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
     let jacobians: Vec<&str> = law::all().keys().map(|name| &**name).filter(|n| n.starts_with("jacobian-")).collect();
-    let schedule = |name, purpose, groups: &[&[&'static str]]| {
-        let laws: Vec<Arc<Law>> = groups.iter().copied().flatten().map(|name| law::named(name).clone()).collect();
-        Schedule { name, purpose, strategy: Strategy::innermost(laws) }
+    let of = |groups: &[&[&'static str]]| -> Vec<Arc<Law>> {
+        groups.iter().copied().flatten().map(|name| law::named(name).clone()).collect()
+    };
+    let schedule = |name, purpose, groups: &[&[&'static str]]| Schedule {
+        name,
+        purpose,
+        strategy: Strategy::innermost(of(groups)),
     };
     vec![
         schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, ELEMENTS, VECTORS]),
@@ -71,6 +85,11 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
             "application, pushed to the leaves until no map is left",
             &[APPLICATION, TRANSPOSITION, MAPS, VECTORS],
         ),
+        Schedule {
+            name: "sides",
+            purpose: "one application of a map, from the left (⊙) or from the right (⊙ᴿ)",
+            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[SIDES, &jacobians])))),
+        },
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
     ]
 });

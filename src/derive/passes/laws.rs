@@ -5,14 +5,15 @@
 //! with each other.
 
 use super::{
-    add_destinations, anf, apply, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_single_uses,
-    merge_calls, pair_recursive_calls, simplify, transpose,
+    add_destinations, anf, apply, apply_maps, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_maps,
+    inline_single_uses, merge_calls, pair_recursive_calls, simplify, transpose,
 };
 use crate::derive::schedule::strategy;
 use lm::effect::Effects;
+use lm::prim::Prim;
 use lm::rewriter::Rewriter;
 use lm::rewrites::Rewrites;
-use lm::term::{Def, Derivative, Fun, FunName, Supply};
+use lm::term::{Def, Derivative, Expr, Fun, FunName, Supply};
 use lm::types::Type;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -335,6 +336,42 @@ pub static PASS_LAWS: &[PassLaw] = &[
         before: "(def f Float (x : Float)
                    (let ((p (build 3 (lam (i : Integer) x))) (y (build 3 (lam (i : Integer) (index i p))))) (index 1 y)))",
         after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y p)) (index 1 y)))" },
+    PassLaw { name: "call-transposed", source: "derived", pass: "inline_maps", run: inlined_maps,
+        text:   "[Dt f](a) = (∂f(a))ᵀ",
+        before: "(def g Float (x : Float) (sin x)) (def f Float (x : Float) (lmApply ([Dt g] x) 2.0))",
+        after:  "(def f Float (x : Float) (lmApply (lmTranspose ([D g] x)) 2.0))" },
+    PassLaw { name: "call-tupled", source: "derived", pass: "inline_maps", run: inlined_maps,
+        text:   "[tupled f](a) = (f(a), ∂f(a))",
+        before: "(def g Float (x : Float) (sin x)) (def f (Tuple Float (LM Float Float)) (x : Float) ([tupled g] x))",
+        after:  "(def f (Tuple Float (LM Float Float)) (x : Float) (tuple (g x) ([D g] x)))" },
+    PassLaw { name: "call-polymorphic", source: "derived", pass: "inline_maps", run: inlined_maps,
+        text:   "[polymorphic f](a, m) = (f(a), ∂f(a) ∘ m)",
+        before: "(def g Float (x : Float) (sin x))
+                 (def f Float (x : Float) (lmApply (get$2$2 ([polymorphic g] x (lmOne 1.0))) 2.0))",
+        after:  "(def f Float (x : Float) (lmApply (get$2$2 (let (t (lmOne 1.0)) (tuple (g x) (lmCompose ([D g] x) t)))) 2.0))" },
+    PassLaw { name: "call-inline", source: "derived", pass: "inline_maps", run: inlined_maps,
+        text:   "f(a, ..) = let x = a, .. in b   when f(x, ..) = b takes or gives a linear map",
+        before: "(def twice Float (m : LM Float Float) (lmApply m (lmApply m 1.0))) (def f Float (x : Float) (twice (lmScale 1.0 x)))",
+        after:  "(def f Float (x : Float) (let (m (lmScale 1.0 x)) (lmApply m (lmApply m 1.0))))" },
+    PassLaw { name: "let-map", source: "sec. 3", pass: "apply_maps", run: with_maps_applied,
+        text:   "let m = e in b = b[m := e]   where a linear map, or a tuple or tensor of such, is bound",
+        before: "(def f Float (x : Float) (let (m (lmScale 1.0 x)) (lmApply m 2.0)))",
+        after:  "(def f Float (x : Float) (mul x 2.0))" },
+    PassLaw { name: "reverse-sumbuild", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "r ⊙ᴿ ⊕(build(n, λi. m)) = sumbuild(n, λi. r ⊙ᴿ m)",
+        before: "(def f Float ((v : Vec Float) (r : Float))
+                   (lmApplyR r (lmAddV 1.0 (build (size v) (lam (i : Integer) (lmScale 1.0 (index i v)))))))",
+        after:  "(def f Float ((v : Vec Float) (r : Float))
+                   (let (t (size v)) (sumbuild t (lam (i : Integer) (let (s (index i v)) (mul s r))))))" },
+    PassLaw { name: "reverse-fold", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "(rs, rc) ⊙ᴿ lmFold(n, λi. M) = the loop of (rs, rc) := (rs, rc) ⊙ᴿ M, backwards",
+        before: "(def f (Tuple Float Float) ((k : Float) (r : Tuple Float Float))
+                   (lmApplyR r (lmFold 3 (tuple 1.0 1.0) (tuple 1.0 1.0) (lam (i : Integer) (lmScale (tuple 1.0 1.0) k)))))",
+        after:  "(def f (Tuple Float Float) ((k : Float) (r : Tuple Float Float))
+                   (let (rc (get$2$2 r))
+                     ($loop 3 (lam (p : Tuple Integer Float)
+                         (let (((j ds) p) (i (sub (sub 3 1) j))) (ts_scale k (tuple ds rc))))
+                       (get$1$2 r) ($dummy Float))))" },
 ];
 
 /// The fuel: more than any instance takes.
@@ -360,6 +397,25 @@ fn transposed(def: &Def, supply: &mut Supply) -> Def {
 fn applied(def: &Def, supply: &mut Supply) -> Def {
     apply::apply(def, strategy("apply"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL))
         .expect("an instance is small")
+}
+
+fn with_maps_applied(def: &Def, supply: &mut Supply) -> Def {
+    let mut rewrites = Rewrites::all();
+    let cx = &mut Rewriter::new(supply, &mut rewrites, FUEL);
+    apply_maps::apply_maps(def, strategy("sides"), &Effects::default(), cx)
+        .expect("the laws apply the maps of instances")
+}
+
+/// In the instances g takes one argument, and `twice` applies a map twice to 1.
+fn inlined_maps(def: &Def, supply: &mut Supply) -> Def {
+    let m = supply.fresh("m", Type::lm(Type::Float, Type::Float));
+    let apply = |x: Expr| Expr::prim(Prim::LmApply, [Expr::var(&m), x]);
+    let twice = Def::new(FunName::base("twice"), vec![m.clone()], apply(apply(Expr::float(1.0))));
+    let callees = inline_maps::Callees {
+        body: &|name| (*name == twice.fun.name).then(|| twice.clone()),
+        params: &|_| vec![Type::Float],
+    };
+    inline_maps::inline_maps(def, callees, supply, &mut Rewrites::all())
 }
 
 fn without_dead(def: &Def, _: &mut Supply) -> Def {

@@ -7,11 +7,13 @@
 pub mod add_destinations;
 pub mod anf;
 pub mod apply;
+pub mod apply_maps;
 pub mod cse;
 pub mod dce;
 pub mod dead_components;
 pub mod fuse_sums;
 pub mod hoist_residuals;
+pub mod inline_maps;
 pub mod inline_single_uses;
 pub mod laws;
 pub mod literal_zeros;
@@ -35,6 +37,12 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "rules", violation: rules::violation,
         purpose:       "applies the rewrite rules of the program",
         postcondition: "no rule that comes to an end matches anywhere" },
+    TermPass { name: "inline_maps", violation: inline_maps::violation,
+        purpose:       "writes calls of functions of linear maps as what they say of maps",
+        postcondition: "no call of a derivative gives a map with its value, or a transposed map" },
+    TermPass { name: "apply_maps", violation: apply_maps::violation,
+        purpose:       "applies the linear maps of a program, from either side",
+        postcondition: "no value is a linear map" },
     TermPass { name: "anf", violation: anf::violation,
         purpose:       "names every intermediate value",
         postcondition: "each argument is an atom or a function, and each condition is an atom" },

@@ -3,7 +3,7 @@
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::ks::diagnostic::Diagnostic;
 use lm::rewriter::OutOfFuel;
-use lm::term::{Derivative, FunName};
+use lm::term::{Derivative, FunName, Span};
 use lm::types::Type;
 
 /// The reason why a derivative cannot be made.
@@ -19,6 +19,16 @@ pub enum Error {
         function: FunName,
         /// The laws involved.
         source: OutOfFuel,
+    },
+    /// A function whose linear maps no law applies.
+    #[error("`{function}` computes with a linear map that no law applies to a vector: {map}")]
+    MapLeft {
+        /// The function.
+        function: FunName,
+        /// The map.
+        map: String,
+        /// Its place in the source.
+        span: Span,
     },
     /// A derivative of an external function.
     #[error("`{0}` is external, so its derivatives are unknown: write {1} by `def` or `edef`")]
@@ -49,6 +59,7 @@ impl Error {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
             Error::OutOfFuel { function, .. }
+            | Error::MapLeft { function, .. }
             | Error::External(function, _)
             | Error::NoGradient(function, _)
             | Error::Undefined(function)
@@ -62,6 +73,7 @@ impl Error {
             Error::NotDifferentiable(_) => "E301",
             Error::OutOfFuel { .. } => "E303",
             Error::Undefined(_) => "E304",
+            Error::MapLeft { .. } => "E308",
             Error::External(..) => "E306",
             Error::OfItself(_) => "E307",
             Error::NoGradient(..) => "E232",

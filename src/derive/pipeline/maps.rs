@@ -25,6 +25,11 @@ use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Supply, V
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
 
+/// Returns the steps of rewriting that a definition may take.
+pub(super) fn fuel(def: &Def) -> usize {
+    FUEL_PER_NODE * (def.body.size() + 100)
+}
+
 impl Pipeline {
     pub(in crate::derive) fn normal(&mut self, def: &Def) -> Def {
         let mut normal = self.anf(def);
@@ -122,7 +127,7 @@ impl Pipeline {
         def: &Def,
         f: impl Fn(&mut Rewriter) -> Result<Def, OutOfFuel>,
     ) -> Result<Def, Error> {
-        let fuel = FUEL_PER_NODE * (def.body.size() + 100);
+        let fuel = fuel(def);
         let run = |supply: &mut Supply, rewrites: &mut Rewrites| f(&mut Rewriter::new(supply, rewrites, fuel));
         let result = self.watch.rewrites(pass, def, &mut self.program.supply, run);
         result.map_err(|source| Error::OutOfFuel { function: def.fun.name.clone(), source })

@@ -14,6 +14,7 @@ mod check;
 mod conditions;
 mod error;
 mod halves;
+mod map_free;
 mod maps;
 mod nesting;
 mod pairs;
@@ -97,6 +98,7 @@ impl Pipeline {
         if !self.program.defs.contains_key(name) {
             self.derive(name)?;
         }
+        self.apply_maps_of(name)?;
         Ok(self.program.defs[name].clone())
     }
 
@@ -158,6 +160,7 @@ impl Pipeline {
 
     fn start(&mut self, from: &Start, task: &Task) -> Result<Def, Error> {
         match from {
+            Start::Written => self.as_written(&task.of),
             Start::Function | Start::Calls(_) => self.source(&task.of),
             Start::Differentiable => self.differentiable(&task.of),
             Start::Derivative(derivative) => self.unshared(&task.of, derivative, false),

@@ -67,6 +67,7 @@ impl Pass {
         work.def = match self {
             Pass::Normal => cx.normal(def),
             Pass::Anf => cx.anf(def),
+            Pass::WithoutMaps => cx.without_maps(def)?,
             Pass::Convert => return Ok(cx.convert(work)),
             Pass::Prune => return Ok(cx.prune(work)),
             Pass::Back => return Ok(cx.back(work)),

@@ -42,9 +42,10 @@ impl Pipeline {
     fn show(&mut self, shown: &Shown, name: &FunName, stages: &mut Vec<Stage>) -> Result<(), Error> {
         match shown {
             Shown::Original(heading) => {
-                let def = self.source(name)?;
+                let def = self.as_written(name)?;
                 stages.push(self.stage(heading, &Work::new(def)));
             }
+            Shown::Form(recipe) if recipe.when == When::Maps && !self.has_maps(name) => {}
             Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,
             // A reverse derivative written by hand records nothing.
             Shown::Way(recipe, _) if recipe.when == When::Records && !self.has_records(name) => {}

@@ -34,6 +34,10 @@ pub struct Pipeline {
     /// The functions of the source text. The user wrote the derivatives among them.
     pub(in crate::derive) written: FxHashSet<FunName>,
     pub(super) endless: Vec<EndlessRule>,
+    /// The functions of the program whose linear maps were applied, as they were.
+    pub(super) with_maps: IndexMap<FunName, Def>,
+    /// Whether linear maps stay as they are.
+    pub(super) keeps_maps: bool,
     /// The functions that call derivatives of themselves.
     pub(super) deriving_themselves: FxHashSet<FunName>,
 }
@@ -60,6 +64,8 @@ impl Pipeline {
             closed: FxHashSet::default(),
             written,
             endless: Vec::new(),
+            with_maps: IndexMap::new(),
+            keeps_maps: false,
             deriving_themselves,
         };
         let defs: Vec<Def> = pipeline.program.defs.values().cloned().collect();

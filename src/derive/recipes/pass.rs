@@ -18,6 +18,8 @@ pub enum Pass {
     Back,
     /// A copy with the name of the derivative.
     Rename,
+    /// Functions of linear maps in place of their calls, and maps applied.
+    WithoutMaps,
     /// The Jacobian of a normal form.
     Jacobian,
     /// The Jacobian that was written by hand, without names for maps.

@@ -30,6 +30,8 @@ pub struct Step {
 pub enum When {
     /// Any function.
     Always,
+    /// f computes with linear maps.
+    Maps,
     /// The derivative was written by hand.
     Written,
     /// f is implemented elsewhere.
@@ -53,6 +55,8 @@ pub enum When {
 /// The definition that the first pass of a recipe takes.
 #[derive(Clone, Debug)]
 pub enum Start {
+    /// f itself, as the program has it.
+    Written,
     /// f itself.
     Function,
     /// f in the form in which it is differentiated: with calls where f keeps records.
@@ -87,6 +91,7 @@ impl When {
     pub fn text(self) -> &'static str {
         match self {
             When::Always => "any function",
+            When::Maps => "where f computes with linear maps",
             When::Written => "where this derivative is written by hand",
             When::External => "where f is implemented elsewhere",
             When::PartOfWritten => "with respect to parts, where the derivative with respect to all is written by hand",
@@ -103,7 +108,7 @@ impl When {
     pub fn asks_for_derivation(self) -> bool {
         match self {
             When::Records | When::RecordsInHalves | When::Pairs => true,
-            When::Always | When::Written | When::External | When::PartOfWritten => false,
+            When::Always | When::Maps | When::Written | When::External | When::PartOfWritten => false,
             When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
         }
     }

@@ -20,6 +20,14 @@ const TIDY: &[Pass] = &[Pass::Refresh, Pass::Tidy, Pass::Rules];
 /// Leaves no linear map, and simple values.
 const APPLY: &[Pass] = &[Pass::Apply, Pass::Simplify("values"), Pass::Place];
 
+/// The function without linear maps.
+pub(super) static MAP_FREE: Recipe = Recipe {
+    when: When::Maps,
+    from: Start::Written,
+    steps: &[step("Without linear maps", &[Pass::WithoutMaps])],
+    source: "working notes, Figs. 4 and 5",
+};
+
 /// The function in normal form.
 pub(super) static NORMAL: Recipe = Recipe {
     when: When::Always,

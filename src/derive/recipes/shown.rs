@@ -4,8 +4,8 @@
 
 use super::recipe::Recipe;
 use super::rows::{
-    CATEGORY, FORWARD, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT,
-    VALUE_AND_TANGENT,
+    CATEGORY, FORWARD, JACOBIAN, MAP_FREE, NORMAL, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED,
+    VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
 use lm::term::Derivative;
@@ -29,8 +29,9 @@ const ORIGINAL: Shown = Shown::Original("Original definition");
 pub fn shown(derivation: Derivation) -> &'static [Shown] {
     match derivation {
         Derivation::Jacobian => {
-            static SHOWN: [Shown; 6] = [
+            static SHOWN: [Shown; 7] = [
                 ORIGINAL,
+                Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&JACOBIAN, Derivative::D),
                 Shown::Way(&FORWARD, Derivative::Fwd),
@@ -40,8 +41,9 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::Tupled => {
-            static SHOWN: [Shown; 7] = [
+            static SHOWN: [Shown; 8] = [
                 ORIGINAL,
+                Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&TUPLED, Derivative::Tupled),
                 Shown::Way(&VALUE_AND_TANGENT, Derivative::Jvp),
@@ -52,8 +54,9 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::Polymorphic => {
-            static SHOWN: [Shown; 8] = [
+            static SHOWN: [Shown; 9] = [
                 ORIGINAL,
+                Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&POLYMORPHIC, Derivative::Polymorphic),
                 Shown::Way(&VALUE_AND_TANGENT, Derivative::Jvp),
@@ -65,8 +68,9 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::Split => {
-            static SHOWN: [Shown; 7] = [
+            static SHOWN: [Shown; 8] = [
                 ORIGINAL,
+                Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Form(&CATEGORY),
                 Shown::Way(&VALUE_AND_COTANGENT, Derivative::Vjp),

@@ -1,0 +1,120 @@
+//! Puts in place of calls what they say of linear maps.
+//!
+//! ```text
+//! [Dt f](a)                 =  (∂f(a))ᵀ                     [tupled f](a)  =  (f(a), ∂f(a))
+//! [polymorphic f](a, m)     =  (f(a), ∂f(a) ∘ m)
+//! g(a)                      =  let x = a in b               where g takes or gives a map: (def g (x) b)
+//! ```
+//!
+//! Source: working notes, Figs. 6-8. Takes: any definition. Gives: one that calls no function of linear maps, except for
+//! functions that call themselves and external ones.
+
+use crate::derive::postcondition::Facts;
+use lm::law::name_it;
+use lm::prim::Prim;
+use lm::rewrites::Rewrites;
+use lm::scope::renamed;
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
+use lm::types::Type;
+use std::sync::Arc;
+
+/// The functions that a definition calls.
+#[derive(Clone, Copy)]
+pub struct Callees<'a> {
+    /// Returns the definition of a function, if it may be put in place of a call.
+    pub body: &'a dyn Fn(&FunName) -> Option<Def>,
+    /// Returns the types of the parameters of a function.
+    pub params: &'a dyn Fn(&FunName) -> Vec<Type>,
+}
+
+/// Puts the bodies of functions of linear maps in place of their calls.
+pub fn inline_maps(def: &Def, callees: Callees, supply: &mut Supply, rewrites: &mut Rewrites) -> Def {
+    Def { body: Inline { callees, supply, rewrites }.term(&def.body), ..def.clone() }
+}
+
+struct Inline<'a> {
+    callees: Callees<'a>,
+    supply: &'a mut Supply,
+    rewrites: &'a mut Rewrites,
+}
+
+impl Inline<'_> {
+    fn term(&mut self, e: &Expr) -> Expr {
+        let e = e.map_children(|a| self.term(a));
+        match e.kind() {
+            Kind::App(Op::Call(f), args) if takes_or_gives_map(f) => {
+                self.call(f, args).map_or(e.clone(), |new| new.placed(e.span()))
+            }
+            _ => e,
+        }
+    }
+
+    fn call(&mut self, f: &Fun, args: &[Expr]) -> Option<Expr> {
+        let law = match f.name.derivative() {
+            Some(Derivative::Dt) => "call-transposed",
+            Some(Derivative::Tupled) => "call-tupled",
+            Some(Derivative::Polymorphic) => "call-polymorphic",
+            _ => return self.body(f, args),
+        };
+        if !self.rewrites.may(law) {
+            return None;
+        }
+        let mut bindings = Vec::new();
+        let args: Vec<Expr> = args.iter().map(|a| name_it(a, self.supply, &mut bindings)).collect();
+        let name = f.name.without_derivatives(1);
+        let params = (self.callees.params)(&name);
+        let (args, map) = match law {
+            "call-polymorphic" => (components(params.len(), &args[0]), Some(args[1].clone())),
+            _ => (args, None),
+        };
+        let result = match law {
+            "call-transposed" => f.result.as_lm().expect("a transposed Jacobian").0.clone(),
+            _ => f.result.as_tuple().expect("the value with a map")[0].clone(),
+        };
+        let fun = Fun { name, params, result };
+        let value = Arc::new(Fun { name: fun.name.unrestricted(), ..fun.clone() });
+        let jacobian = Expr::app(Op::JacobianOfFun(Arc::new(fun)), args.clone());
+        let map = match map {
+            Some(m) => Expr::prim(Prim::LmCompose, [jacobian, m]),
+            None => jacobian,
+        };
+        let new = match law {
+            "call-transposed" => Expr::prim(Prim::LmTranspose, [map]),
+            _ => Expr::tuple([Expr::app(Op::Call(value), args), map]),
+        };
+        Some(Expr::block(bindings, new))
+    }
+
+    /// Returns the body of a function at arguments.
+    fn body(&mut self, f: &Fun, args: &[Expr]) -> Option<Expr> {
+        let def = (self.callees.body)(&f.name)?;
+        if !self.rewrites.may("call-inline") {
+            return None;
+        }
+        let given = |(x, a): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: a.clone() };
+        let bindings = def.params.iter().zip(args).map(given).collect();
+        let body = renamed(&Expr::block(bindings, def.body), self.supply);
+        Some(self.term(&body))
+    }
+}
+
+/// Returns the arguments that a point is, for a function of so many parameters.
+fn components(params: usize, point: &Expr) -> Vec<Expr> {
+    if params == 1 { vec![point.clone()] } else { (1..=params).map(|i| Expr::get(i, point.clone())).collect() }
+}
+
+/// Returns whether a function takes or gives a linear map, or something with one in it.
+pub fn takes_or_gives_map(f: &Fun) -> bool {
+    f.params.iter().chain([&f.result]).any(Type::mentions_lm)
+}
+
+/// Returns what breaks the postcondition: a call of a derivative that gives a map and can be written without one.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    def.body.find_map(|e| match e.kind() {
+        Kind::App(Op::Call(f), _) => {
+            let of = [Derivative::Dt, Derivative::Tupled, Derivative::Polymorphic];
+            of.iter().any(|d| f.name.derivative() == Some(d)).then(|| e.clone())
+        }
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => None,
+    })
+}
