@@ -221,7 +221,7 @@ impl ApplyMaps<'_, '_> {
         if let Kind::App(Op::If, branches) = maps.kind() {
             let of = |branch: &Expr| {
                 let (bindings, maps) = branch.as_block();
-                let whole = Expr::prim(p, [&args[..args.len() - 1], &[maps.clone()]].concat());
+                let whole = Expr::prim(p, [&args[..args.len() - 1], std::slice::from_ref(maps)].concat());
                 Expr::block(bindings.to_vec(), whole)
             };
             let chosen = Expr::conditional(branches[0].clone(), of(&branches[1]), of(&branches[2]));
