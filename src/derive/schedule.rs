@@ -46,6 +46,28 @@ const APPLICATION: &[&str] = &[
     "apply-dot", "apply-get", "apply-if", "reverse-apply", "apply-index", "apply-at", "apply-sum", "apply-to",
 ];
 
+/// Indexing and sums as the notes have them, by H.
+const FIGURE_2: &[&str] = &["index-hcatv", "sum-hcatv", "get-vcat"];
+
+/// The properties of linear maps; `S(k)` for the two operators that only maps from and to Float have.
+#[rustfmt::skip]
+const FIGURE_4: &[&str] = &[
+    "zero-compose", "compose-zero", "one-compose", "compose-one", "add-zero", "zero-add", "hcat-vcat", "compose-hcat",
+    "vcat-compose", "scale-compose", "scale-add", "scaleR-scale", "dot-scale",
+];
+
+#[rustfmt::skip]
+const FIGURE_5: &[&str] = &[
+    "transpose-compose", "transpose-vcat", "transpose-hcat", "transpose-add", "transpose-zero", "transpose-one",
+    "transpose-scale", "transpose-transpose", "transpose-vcatv", "transpose-hcatv", "transpose-lambda",
+    "transpose-tlambda", "transpose-get", "transpose-scaleR", "transpose-dot", "transpose-if",
+];
+
+/// Laws of Figs. 4 and 5 that are not on the way to derivatives: those of the operators on tensors and functions, and
+/// one that copies.
+const FIGURES: &[&str] =
+    &["transpose-vcatv", "transpose-hcatv", "transpose-lambda", "transpose-tlambda", "compose-hcat"];
+
 /// Application as the notes print it: ⊙ and ⊙ᴿ, neither by the other.
 #[rustfmt::skip]
 const SIDES: &[&str] = &[
@@ -90,6 +112,9 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
             purpose: "one application of a map, from the left (⊙) or from the right (⊙ᴿ)",
             strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[SIDES, &jacobians])))),
         },
+        schedule("normal", "a linear map in normal form", &[&jacobians, TRANSPOSITION, FIGURES, MAPS, ELEMENTS, VECTORS]),
+        schedule("figures 2 and 4", "a Jacobian by the laws that the notes print", &[&jacobians, FIGURE_2, FIGURE_4]),
+        schedule("figure 5", "transposition by the laws that the notes print", &[FIGURE_2, FIGURE_4, FIGURE_5]),
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
     ]
 });

@@ -10,8 +10,8 @@
 //! the laws of Figs. 4 and 5 for ⊙ and ⊙ᴿ; nothing is transposed. The derivations know more of their maps, and use
 //! [`super::apply`].
 //!
-//! Source: working notes, Figs. 4 and 5. Takes: any definition. Gives: the same without linear maps, or the map that is
-//! left.
+//! Source: working notes, Figs. 4 and 5. Takes: any definition. Gives: the same, where each map that is left is one that
+//! the function takes or gives, or one that no law applies.
 
 use crate::derive::derived_call::call_derivative;
 use crate::derive::forms;
@@ -26,26 +26,14 @@ use lm::term::{Binding, Constant, Def, Derivative, Expr, Kind, Op, Pattern, Var}
 use lm::types::Type;
 use rustc_hash::FxHashMap;
 
-/// The reason why maps are left.
-#[derive(Debug)]
-pub enum Failure {
-    /// The laws did not come to an end.
-    OutOfFuel(OutOfFuel),
-    /// No law applies this map.
-    Left(Expr),
-}
+/// The nodes of maps that take the place of names. A chain of maps, each used twice by the next, has 2^n of them.
+const MOST_COPIED: usize = 1_000_000;
 
-impl From<OutOfFuel> for Failure {
-    fn from(error: OutOfFuel) -> Failure {
-        Failure::OutOfFuel(error)
-    }
-}
-
-type Made<T> = Result<T, Failure>;
+type Made<T> = Result<T, OutOfFuel>;
 
 /// Applies every map. `laws` are those of one application.
 pub fn apply_maps(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) -> Made<Def> {
-    let mut pass = ApplyMaps { laws, effects, cx, maps: FxHashMap::default() };
+    let mut pass = ApplyMaps { laws, effects, cx, maps: FxHashMap::default(), copies: MOST_COPIED };
     let body = pass.block(&def.body)?;
     let body = if pass.cx.rewrites.is_limited() { forms::without_unused_maps(&body, &def.body) } else { body };
     Ok(Def { body, ..def.clone() })
@@ -75,14 +63,24 @@ struct ApplyMaps<'a, 'b> {
     cx: &'a mut Rewriter<'b>,
     /// The terms that take the place of bound maps. Their values are free to copy.
     maps: FxHashMap<u32, Expr>,
+    /// The nodes of maps that may still be copied.
+    copies: usize,
 }
 
 impl ApplyMaps<'_, '_> {
     /// Applies the maps of a term, as a block of its own.
     fn block(&mut self, e: &Expr) -> Made<Expr> {
         let mut out = Vec::new();
-        let result = self.term(e, &mut out)?;
+        let (bindings, result) = e.as_block();
+        bindings.iter().try_for_each(|b| self.binding(b, &mut out))?;
+        let result = self.term(result, &mut out)?;
         Ok(Expr::block(out, result))
+    }
+
+    /// Gives a value a name, unless it is free to copy.
+    fn name_it(&mut self, e: Expr, out: &mut Vec<Binding>) -> Expr {
+        let is_free = e.is_atom() || e.is_short_tuple();
+        if is_free || !self.cx.rewrites.may("let-name") { e } else { name_it(&e, self.cx.supply, out) }
     }
 
     /// Applies the maps of a term; pushes its bindings to `out`. Of a term that is a map, or has maps in it, the values
@@ -90,8 +88,11 @@ impl ApplyMaps<'_, '_> {
     fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Made<Expr> {
         match e.kind() {
             Kind::Const(_) => Ok(e.clone()),
-            Kind::Var(x) => Ok(self.maps.get(&x.id()).map_or(e.clone(), |m| renamed(m, self.cx.supply))),
+            Kind::Var(x) => self.variable(x, e),
             Kind::Let(bindings, body) => {
+                if !self.cx.rewrites.may("let-let") {
+                    return self.block(e);
+                }
                 bindings.iter().try_for_each(|b| self.binding(b, out))?;
                 self.term(body, out)
             }
@@ -99,7 +100,7 @@ impl ApplyMaps<'_, '_> {
             Kind::App(Op::Dummy, _) => Ok(e.clone()),
             Kind::App(Op::If, args) => {
                 let c = self.term(&args[0], out)?;
-                let c = if e.ty().mentions_lm() { name_it(&c, self.cx.supply, out) } else { c };
+                let c = if e.ty().mentions_lm() { self.name_it(c, out) } else { c };
                 let [yes, no] = [self.block(&args[1])?, self.block(&args[2])?];
                 Ok(Expr::conditional(c, yes, no).at(e.span()))
             }
@@ -109,7 +110,7 @@ impl ApplyMaps<'_, '_> {
                     Prim::LmApply => (Side::Left, first, second),
                     _ => (Side::Right, second, first),
                 };
-                let x = name_it(&x, self.cx.supply, out);
+                let x = self.name_it(x, out);
                 Ok(self.apply(side, &m, &x, out)?.placed(e.span()))
             }
             Kind::App(op, args) => {
@@ -120,11 +121,20 @@ impl ApplyMaps<'_, '_> {
         }
     }
 
+    fn variable(&mut self, x: &Var, e: &Expr) -> Made<Expr> {
+        let Some(m) = self.maps.get(&x.id()) else { return Ok(e.clone()) };
+        let Some(left) = self.copies.checked_sub(m.size()) else {
+            return Err(OutOfFuel { fuel: MOST_COPIED, laws: vec!["let-map".into()] });
+        };
+        self.copies = left;
+        Ok(renamed(m, self.cx.supply))
+    }
+
     /// Applies the maps of an argument. Gives a value a name, if it is one of a map.
     fn argument(&mut self, e: &Expr, is_of_map: bool, out: &mut Vec<Binding>) -> Made<Expr> {
         let new = self.term(e, out)?;
         let is_value = !new.ty().mentions_lm() && !matches!(new.kind(), Kind::App(Op::Dummy, _) | Kind::Lam(..));
-        Ok(if is_of_map && is_value { name_it(&new, self.cx.supply, out) } else { new })
+        Ok(if is_of_map && is_value { self.name_it(new, out) } else { new })
     }
 
     fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>) -> Made<()> {
@@ -134,10 +144,8 @@ impl ApplyMaps<'_, '_> {
             out.push(Binding { pattern: b.pattern.clone(), rhs });
             return Ok(());
         }
-        if self.effects.in_term(&rhs) {
-            return Err(Failure::Left(rhs));
-        }
-        if !self.cx.rewrites.may("let-map") {
+        // A copy would print again.
+        if self.effects.in_term(&rhs) || !self.cx.rewrites.may("let-map") {
             out.push(Binding { pattern: b.pattern.clone(), rhs });
             return Ok(());
         }
@@ -185,7 +193,8 @@ impl ApplyMaps<'_, '_> {
             }
             Kind::App(Op::Prim(Prim::LmFold), args) => {
                 let law = if side == Side::Left { "apply-fold" } else { "reverse-fold" };
-                if self.cx.rewrites.may(law) { self.recurrence(side, args, x, out) } else { Ok(whole) }
+                let is_known = matches!(args[3].kind(), Kind::Lam(..));
+                if is_known && self.cx.rewrites.may(law) { self.recurrence(side, args, x, out) } else { Ok(whole) }
             }
             _ => self.by_law(side, m, x, out),
         }
@@ -196,7 +205,7 @@ impl ApplyMaps<'_, '_> {
         if let Some(new) = self.cx.run(self.laws, &side.applied(m, x))? {
             return self.term(&new, out);
         }
-        let Some(new) = self.cx.run(self.laws, m)? else { return Err(Failure::Left(m.clone())) };
+        let Some(new) = self.cx.run(self.laws, m)? else { return Ok(side.applied(m, x)) };
         let m = self.term(&new, out)?;
         self.apply(side, &m, x, out)
     }
@@ -227,10 +236,7 @@ impl ApplyMaps<'_, '_> {
             let chosen = Expr::conditional(branches[0].clone(), of(&branches[1]), of(&branches[2]));
             return self.apply(side, &chosen, x, out);
         }
-        if !is_family(maps) {
-            return Err(Failure::Left(maps.clone()));
-        }
-        if !self.cx.rewrites.may(law) {
+        if !is_family(maps) || !self.cx.rewrites.may(law) {
             return Ok(side.applied(&Expr::prim(p, args.to_vec()), x));
         }
         let takes_elements = matches!((p, side), (Prim::LmVCatV, Side::Right) | (Prim::LmHCatV, Side::Left));
@@ -246,7 +252,7 @@ impl ApplyMaps<'_, '_> {
     fn images(&mut self, side: Side, maps: &Expr, x: &dyn Fn(Expr) -> Expr) -> Made<Expr> {
         let mut image = |m: &Expr, i: Expr| {
             let mut out = Vec::new();
-            let x = name_it(&x(i), self.cx.supply, &mut out);
+            let x = self.name_it(x(i), &mut out);
             let (bindings, m) = m.as_block();
             out.extend(bindings.iter().cloned());
             let result = self.apply(side, m, &x, &mut out)?;
@@ -271,9 +277,9 @@ impl ApplyMaps<'_, '_> {
     /// the last step to the first.
     fn recurrence(&mut self, side: Side, fold: &[Expr], x: &Expr, out: &mut Vec<Binding>) -> Made<Expr> {
         let [n, from, to, f] = fold else { panic!("lmFold has four arguments") };
-        let Kind::Lam(i, body) = f.kind() else { return Err(Failure::Left(f.clone())) };
+        let Kind::Lam(i, body) = f.kind() else { unreachable!("the steps are known") };
         let [start, input] = [1, 2].map(|k| Expr::get(k, x.clone()));
-        let input = name_it(&input, self.cx.supply, out);
+        let input = self.name_it(input, out);
         let p = self.cx.supply.fresh("p", Type::tuple([Type::Integer, start.ty().clone()]));
         let ds = self.cx.supply.fresh("ds", start.ty().clone());
         let pair = |step: &Var| Binding { pattern: Pattern::Tuple(vec![step.clone(), ds.clone()]), rhs: Expr::var(&p) };
@@ -381,7 +387,26 @@ fn summed(p: Prim, side: Side, args: &[Expr], images: Expr) -> Expr {
     }
 }
 
-/// Returns what breaks the postcondition: a value that is a linear map.
+/// Returns what breaks the postcondition: a map that a law applies.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
-    forms::with_map(&def.body)
+    forms::smallest(&def.body, |e| {
+        let m = e.args_of_prim(Prim::LmApply).map(|args| &args[0]);
+        let m = m.or_else(|| e.args_of_prim(Prim::LmApplyR).map(|args| &args[1]));
+        m.is_some_and(|m| match m.kind() {
+            Kind::App(Op::Prim(p), _) => !matches!(p, Prim::LmVCatV | Prim::LmHCatV | Prim::LmAddV | Prim::LmLT | Prim::LmFold | Prim::Index | Prim::Fold),
+            Kind::App(op, _) => matches!(op, Op::LmGet(..) | Op::JacobianOfFun(_) | Op::If),
+            Kind::Let(..) => true,
+            Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => false,
+        })
+    })
+}
+
+/// Returns a map that is left: one that is applied, if there is one.
+pub fn map_left(def: &Def) -> Option<Expr> {
+    let applied = def.body.find_map(|e| match e.kind() {
+        Kind::App(Op::Prim(Prim::LmApply), args) => Some(args[0].clone()),
+        Kind::App(Op::Prim(Prim::LmApplyR), args) => Some(args[1].clone()),
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => None,
+    });
+    applied.or_else(|| forms::with_map(&def.body))
 }

@@ -4,6 +4,7 @@
 //! [Dt f](a)                 =  (∂f(a))ᵀ                     [tupled f](a)  =  (f(a), ∂f(a))
 //! [polymorphic f](a, m)     =  (f(a), ∂f(a) ∘ m)
 //! g(a)                      =  let x = a in b               where g takes or gives a map: (def g (x) b)
+//! ∂f(a)                     =  let x = a in m               on request: (def [D f] (x) m)
 //! ```
 //!
 //! Source: working notes, Figs. 6-8. Takes: any definition. Gives: one that calls no function of linear maps, except for
@@ -23,6 +24,8 @@ use std::sync::Arc;
 pub struct Callees<'a> {
     /// Returns the definition of a function, if it may be put in place of a call.
     pub body: &'a dyn Fn(&FunName) -> Option<Def>,
+    /// Returns the Jacobian of a function, if it may be put in place of its name.
+    pub jacobian: &'a dyn Fn(&FunName) -> Option<Def>,
     /// Returns the types of the parameters of a function.
     pub params: &'a dyn Fn(&FunName) -> Vec<Type>,
 }
@@ -42,6 +45,10 @@ impl Inline<'_> {
     fn term(&mut self, e: &Expr) -> Expr {
         let e = e.map_children(|a| self.term(a));
         match e.kind() {
+            Kind::App(Op::JacobianOfFun(f), args) => {
+                let new = (self.callees.jacobian)(&f.name).and_then(|def| self.body("call-jacobian", &def, args));
+                new.map_or(e.clone(), |new| new.placed(e.span()))
+            }
             Kind::App(Op::Call(f), args) if takes_or_gives_map(f) => {
                 self.call(f, args).map_or(e.clone(), |new| new.placed(e.span()))
             }
@@ -54,7 +61,7 @@ impl Inline<'_> {
             Some(Derivative::Dt) => "call-transposed",
             Some(Derivative::Tupled) => "call-tupled",
             Some(Derivative::Polymorphic) => "call-polymorphic",
-            _ => return self.body(f, args),
+            _ => return (self.callees.body)(&f.name).and_then(|def| self.body("call-inline", &def, args)),
         };
         if !self.rewrites.may(law) {
             return None;
@@ -86,14 +93,13 @@ impl Inline<'_> {
     }
 
     /// Returns the body of a function at arguments.
-    fn body(&mut self, f: &Fun, args: &[Expr]) -> Option<Expr> {
-        let def = (self.callees.body)(&f.name)?;
-        if !self.rewrites.may("call-inline") {
+    fn body(&mut self, law: &str, def: &Def, args: &[Expr]) -> Option<Expr> {
+        if !self.rewrites.may(law) {
             return None;
         }
         let given = |(x, a): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: a.clone() };
         let bindings = def.params.iter().zip(args).map(given).collect();
-        let body = renamed(&Expr::block(bindings, def.body), self.supply);
+        let body = renamed(&Expr::block(bindings, def.body.clone()), self.supply);
         Some(self.term(&body))
     }
 }

@@ -413,6 +413,7 @@ fn inlined_maps(def: &Def, supply: &mut Supply) -> Def {
     let twice = Def::new(FunName::base("twice"), vec![m.clone()], apply(apply(Expr::float(1.0))));
     let callees = inline_maps::Callees {
         body: &|name| (*name == twice.fun.name).then(|| twice.clone()),
+        jacobian: &|_| None,
         params: &|_| vec![Type::Float],
     };
     inline_maps::inline_maps(def, callees, supply, &mut Rewrites::all())

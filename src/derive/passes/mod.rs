@@ -42,7 +42,7 @@ pub static PASSES: &[TermPass] = &[
         postcondition: "no call of a derivative gives a map with its value, or a transposed map" },
     TermPass { name: "apply_maps", violation: apply_maps::violation,
         purpose:       "applies the linear maps of a program, from either side",
-        postcondition: "no value is a linear map" },
+        postcondition: "no application is of an operator for which there is a law" },
     TermPass { name: "anf", violation: anf::violation,
         purpose:       "names every intermediate value",
         postcondition: "each argument is an atom or a function, and each condition is an atom" },

@@ -3,6 +3,7 @@
 //! A function that takes or gives a map stays as it is, and is put in place of its calls. The interpreter runs maps as
 //! they are: [`Pipeline::keep_maps`].
 
+use super::error::MapLeft;
 use super::{Error, Pipeline};
 use crate::derive::call_order;
 use crate::derive::forms;
@@ -11,16 +12,15 @@ use crate::derive::passes::inline_maps::{Callees, inline_maps, takes_or_gives_ma
 use crate::derive::schedule::strategy;
 use lm::notation::infix::{self, Format};
 use lm::notation::names::Names;
-use lm::rewriter::Rewriter;
 use lm::rewrites::Rewrites;
-use lm::term::{Def, FunName, Supply};
+use lm::term::{Def, Derivative, FunName, Supply};
 use lm::types::Type;
 
 /// The depth of calls of functions of maps.
 const MOST_ROUNDS: usize = 64;
 
-/// The most nodes of a map in a message.
-const SHOWN: usize = 40;
+/// The most characters of a map in a message.
+const SHOWN: usize = 60;
 
 impl Pipeline {
     /// Leaves linear maps as they are, for the interpreter.
@@ -55,21 +55,33 @@ impl Pipeline {
     }
 
     /// Returns the definition without linear maps, simplified.
+    ///
+    /// Errors: a map is left.
     pub(in crate::derive) fn without_maps(&mut self, def: &Def) -> Result<Def, Error> {
-        let def = self.maps_inlined(def)?;
+        let def = self.maps_inlined(def, false)?;
         let def = self.maps_applied(&def)?;
+        if let Some(map) = apply_maps::map_left(&def) {
+            let text = infix::term(&map, &Names::of_term(&map), Format::Plain, usize::MAX);
+            let cut = text.char_indices().nth(SHOWN).map_or(text.clone(), |(end, _)| format!("{} ..", &text[..end]));
+            let left = MapLeft { function: def.fun.name.clone(), map: cut, span: map.span() };
+            return Err(Error::MapLeft(Box::new(left)));
+        }
         let def = self.simplified(&def, "values")?;
         Ok(self.cse(&def))
     }
 
-    /// Returns the definition with functions of maps in place of their calls.
-    pub(in crate::derive) fn maps_inlined(&mut self, def: &Def) -> Result<Def, Error> {
+    /// Returns the definition with functions of maps in place of their calls; if asked, with Jacobians in place of their
+    /// names.
+    pub(in crate::derive) fn maps_inlined(&mut self, def: &Def, with_jacobians: bool) -> Result<Def, Error> {
         let mut def = def.clone();
         for _ in 0..MOST_ROUNDS {
             let mut called = Vec::new();
             call_order::calls(&def.body, &mut called);
             for name in &called {
                 self.known(name)?;
+                if with_jacobians && name.derivative() == Some(&Derivative::D) {
+                    self.source(name)?;
+                }
             }
             let program = &self.program;
             let body = |name: &FunName| {
@@ -81,7 +93,11 @@ impl Pipeline {
                 let fun = fun.or_else(|| program.externals.get(&name.unrestricted()));
                 fun.map(|fun| fun.params.clone()).unwrap_or_default()
             };
-            let callees = Callees { body: &body, params: &params };
+            let jacobian = |name: &FunName| {
+                let found = program.defs.get(&name.derived(Derivative::D)).filter(|_| with_jacobians);
+                found.filter(|_| !call_order::is_recursive(program, &name.unrestricted())).cloned()
+            };
+            let callees = Callees { body: &body, jacobian: &jacobian, params: &params };
             let mut supply = program.supply.clone();
             let run = |supply: &mut Supply, rewrites: &mut Rewrites| inline_maps(&def, callees, supply, rewrites);
             let next = self.watch.steps("inline_maps", &def, &mut supply, run);
@@ -103,23 +119,10 @@ impl Pipeline {
         }
     }
 
-    fn maps_applied(&mut self, def: &Def) -> Result<Def, Error> {
-        let fuel = super::maps::fuel(def);
-        let (effects, laws) = (&self.effects, strategy("sides"));
-        let run = |supply: &mut Supply, rewrites: &mut Rewrites| {
-            apply_maps(def, laws, effects, &mut Rewriter::new(supply, rewrites, fuel))
-        };
-        let function = def.fun.name.clone();
-        let made = self.watch.rewrites("apply_maps", def, &mut self.program.supply, run);
-        made.map_err(|failure| match failure {
-            apply_maps::Failure::OutOfFuel(source) => Error::OutOfFuel { function, source },
-            apply_maps::Failure::Left(map) => {
-                let span = map.span();
-                let map = infix::term(&map, &Names::of_term(&map), Format::Plain, 100);
-                let map = if map.len() > SHOWN { format!("{}..", &map[..SHOWN]) } else { map };
-                Error::MapLeft { function, map, span }
-            }
-        })
+    /// Returns the definition with its maps applied.
+    pub(in crate::derive) fn maps_applied(&mut self, def: &Def) -> Result<Def, Error> {
+        let effects = self.effects.clone();
+        self.rewriting("apply_maps", def, |cx| apply_maps(def, strategy("sides"), &effects, cx))
     }
 }
 

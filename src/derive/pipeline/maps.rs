@@ -25,11 +25,6 @@ use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Supply, V
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
 
-/// Returns the steps of rewriting that a definition may take.
-pub(super) fn fuel(def: &Def) -> usize {
-    FUEL_PER_NODE * (def.body.size() + 100)
-}
-
 impl Pipeline {
     pub(in crate::derive) fn normal(&mut self, def: &Def) -> Def {
         let mut normal = self.anf(def);
@@ -120,6 +115,17 @@ impl Pipeline {
         Def::new(name.derived(mode.derivative()), vec![s, dx], body)
     }
 
+    /// Returns `dr ⊙ᴿ ∂f(s)`, as a function of the point and the cotangent.
+    pub(in crate::derive) fn applied_from_right(&mut self, map: &Def, name: &FunName) -> Def {
+        let supply = &mut self.program.supply;
+        let (_, to) = map.body.ty().as_lm().expect("a Jacobian is a linear map");
+        let dr = supply.fresh("dr", to.tangent());
+        let (s, unpack) = whole_argument(&map.params, supply);
+        let body = Expr::prim(Prim::LmApplyR, [Expr::var(&dr), map.body.clone()]);
+        let body = renamed(&Expr::block(unpack, body), supply);
+        Def::new(name.derived(Derivative::Rev), vec![s, dr], body)
+    }
+
     /// Runs a pass with a rewriter that has fuel for a definition.
     pub(in crate::derive) fn rewriting(
         &mut self,
@@ -127,7 +133,7 @@ impl Pipeline {
         def: &Def,
         f: impl Fn(&mut Rewriter) -> Result<Def, OutOfFuel>,
     ) -> Result<Def, Error> {
-        let fuel = fuel(def);
+        let fuel = FUEL_PER_NODE * (def.body.size() + 100);
         let run = |supply: &mut Supply, rewrites: &mut Rewrites| f(&mut Rewriter::new(supply, rewrites, fuel));
         let result = self.watch.rewrites(pass, def, &mut self.program.supply, run);
         result.map_err(|source| Error::OutOfFuel { function: def.fun.name.clone(), source })

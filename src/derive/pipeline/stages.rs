@@ -31,10 +31,27 @@ impl Pipeline {
         if self.deriving_themselves.contains(name) {
             return Err(Error::OfItself(name.clone()));
         }
+        self.show_all(recipes::shown(self.derivation_of(name)), name, trace)
+    }
+
+    /// Returns all stages of the derivation of one function by the rules of the notes alone, as [`Pipeline::stages`] does.
+    ///
+    /// Errors: those of the derivation; the definition with all maps in place of their names is too large.
+    pub fn stages_by_notes(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
+        self.show_all(recipes::by_notes(), name, trace)
+    }
+
+    /// Returns a function as it is written, and with its linear maps in normal form; `inline` puts the Jacobians of
+    /// functions in place of their names. With `trace`, it comes with the rewrites.
+    pub fn normal_form(&mut self, name: &FunName, inline: bool, trace: bool) -> Result<Vec<Stage>, Error> {
+        self.keep_maps();
+        self.show_all(recipes::simplified(inline), name, trace)
+    }
+
+    fn show_all(&mut self, parts: &[Shown], name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
         self.watch.trace = trace.then(Trace::default);
         let mut stages = Vec::new();
-        let mut all = recipes::shown(self.derivation_of(name)).iter();
-        let made = all.try_for_each(|shown| self.show(shown, name, &mut stages));
+        let made = parts.iter().try_for_each(|shown| self.show(shown, name, &mut stages));
         self.watch.trace = None;
         made.map(|()| stages)
     }

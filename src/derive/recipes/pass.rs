@@ -20,6 +20,12 @@ pub enum Pass {
     Rename,
     /// Functions of linear maps in place of their calls, and maps applied.
     WithoutMaps,
+    /// Functions of linear maps in place of their calls.
+    InlineMaps,
+    /// Jacobians in place of their names.
+    InlineJacobians,
+    /// Linear maps applied, as far as the laws say.
+    ApplyMaps,
     /// The Jacobian of a normal form.
     Jacobian,
     /// The Jacobian that was written by hand, without names for maps.
@@ -34,6 +40,8 @@ pub enum Pass {
     Transpose,
     /// A map at a point, applied to a vector.
     ApplyTo(Mode),
+    /// A vector applied to a map at a point, from the right.
+    ApplyFromRight,
     /// Application pushed to the leaves, until no map is left.
     Apply,
     /// The place of the function, for terms that have none in the source.

@@ -28,6 +28,73 @@ pub(super) static MAP_FREE: Recipe = Recipe {
     source: "working notes, Figs. 4 and 5",
 };
 
+/// The Jacobian, with the maps in place of their names.
+pub(super) static NOTES_JACOBIAN: Recipe = Recipe {
+    when: When::Notes,
+    from: Start::Differentiable,
+    steps: &[
+        step("The full Jacobian (unoptimised)", &[Pass::Normal, Pass::Jacobian]),
+        step("The full Jacobian, maps in place of their names", &[Pass::ApplyMaps]),
+        step("The full Jacobian (optimised)", &[Pass::Simplify("figures 2 and 4")]),
+    ],
+    source: "working notes, Figs. 2, 4 and 6, sec. 3",
+};
+
+/// Its transpose.
+pub(super) static NOTES_TRANSPOSED: Recipe = Recipe {
+    when: When::Notes,
+    from: Start::Recipe(&NOTES_JACOBIAN, Derivative::D),
+    steps: &[
+        step("Transposed Jacobian", &[Pass::TransposeLater]),
+        step("Optimised transposed Jacobian", &[Pass::ApplyMaps, Pass::Simplify("figure 5")]),
+    ],
+    source: "working notes, Fig. 5",
+};
+
+/// Forward mode by ⊙.
+pub(super) static NOTES_FORWARD: Recipe = Recipe {
+    when: When::Notes,
+    from: Start::Recipe(&NOTES_JACOBIAN, Derivative::D),
+    steps: &[
+        step("Forward derivative (unoptimised)", &[Pass::ApplyTo(Mode::Forward)]),
+        step("Forward-mode derivative (optimised)", BY_SIDE),
+        step("Forward-mode derivative (CSE'd)", FINISH),
+    ],
+    source: "working notes, Fig. 4",
+};
+
+/// Reverse mode by ⊙ᴿ: nothing is transposed.
+pub(super) static NOTES_REVERSE: Recipe = Recipe {
+    when: When::Notes,
+    from: Start::Recipe(&NOTES_JACOBIAN, Derivative::D),
+    steps: &[
+        step("Reverse derivative (unoptimised)", &[Pass::ApplyFromRight]),
+        step("Reverse-mode derivative (optimised)", BY_SIDE),
+        step("Reverse-mode derivative (CSE'd)", FINISH),
+    ],
+    source: "working notes, Fig. 5",
+};
+
+const BY_SIDE: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("values"), Pass::Place];
+
+const NORMAL_FORM: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("normal"), Pass::Simplify("values")];
+
+/// The function with its linear maps in normal form.
+pub(super) static NORMAL_MAPS: Recipe = Recipe {
+    when: When::Always,
+    from: Start::Written,
+    steps: &[quiet(&[Pass::InlineMaps]), step("Normal form", NORMAL_FORM)],
+    source: "working notes, Figs. 4 and 5",
+};
+
+/// The same, with Jacobians in place of their names.
+pub(super) static NORMAL_JACOBIANS: Recipe = Recipe {
+    when: When::Always,
+    from: Start::Written,
+    steps: &[quiet(&[Pass::InlineJacobians]), step("Normal form", NORMAL_FORM)],
+    source: "working notes, Figs. 4 and 5",
+};
+
 /// The function in normal form.
 pub(super) static NORMAL: Recipe = Recipe {
     when: When::Always,

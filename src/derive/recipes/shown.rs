@@ -4,7 +4,7 @@
 
 use super::recipe::Recipe;
 use super::rows::{
-    CATEGORY, FORWARD, JACOBIAN, MAP_FREE, NORMAL, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED,
+    CATEGORY, FORWARD, JACOBIAN, MAP_FREE, NORMAL, NORMAL_JACOBIANS, NORMAL_MAPS, NOTES_FORWARD, NOTES_JACOBIAN, NOTES_REVERSE, NOTES_TRANSPOSED, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED,
     VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
@@ -81,6 +81,27 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
     }
+}
+
+/// Returns the parts of the output of `lmc demo --rules notes`, in order.
+pub fn by_notes() -> &'static [Shown] {
+    static SHOWN: [Shown; 7] = [
+        ORIGINAL,
+        Shown::Form(&MAP_FREE),
+        Shown::Form(&NORMAL),
+        Shown::Way(&NOTES_JACOBIAN, Derivative::D),
+        Shown::Way(&NOTES_FORWARD, Derivative::Fwd),
+        Shown::Way(&NOTES_TRANSPOSED, Derivative::Dt),
+        Shown::Way(&NOTES_REVERSE, Derivative::Rev),
+    ];
+    &SHOWN
+}
+
+/// Returns the parts of the output of `lmc simplify`, in order.
+pub fn simplified(with_jacobians: bool) -> &'static [Shown] {
+    static NAMED: [Shown; 2] = [ORIGINAL, Shown::Form(&NORMAL_MAPS)];
+    static IN_PLACE: [Shown; 2] = [ORIGINAL, Shown::Form(&NORMAL_JACOBIANS)];
+    if with_jacobians { &IN_PLACE } else { &NAMED }
 }
 
 /// Returns the headings under which `lmc demo` shows a derivation, in order.
