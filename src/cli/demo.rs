@@ -9,8 +9,8 @@ use super::watch::{Watch, WatchOptions, watched};
 use crate::demos::{DEMOS, Demo};
 use crate::derive::pipeline::Stage;
 use crate::ks::source::Source;
-use lm::term::FunName;
 use clap::ValueEnum;
+use lm::term::FunName;
 use std::io::Write;
 
 /// Options of `lmc demo`.

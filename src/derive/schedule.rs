@@ -112,7 +112,11 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
             purpose: "one application of a map, from the left (⊙) or from the right (⊙ᴿ)",
             strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[SIDES, &jacobians])))),
         },
-        schedule("normal", "a linear map in normal form", &[&jacobians, TRANSPOSITION, FIGURES, MAPS, ELEMENTS, VECTORS]),
+        schedule(
+            "normal",
+            "a linear map in normal form",
+            &[&jacobians, TRANSPOSITION, FIGURES, MAPS, ELEMENTS, VECTORS],
+        ),
         schedule("figures 2 and 4", "a Jacobian by the laws that the notes print", &[&jacobians, FIGURE_2, FIGURE_4]),
         schedule("figure 5", "transposition by the laws that the notes print", &[FIGURE_2, FIGURE_4, FIGURE_5]),
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),

@@ -393,7 +393,10 @@ pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
         let m = e.args_of_prim(Prim::LmApply).map(|args| &args[0]);
         let m = m.or_else(|| e.args_of_prim(Prim::LmApplyR).map(|args| &args[1]));
         m.is_some_and(|m| match m.kind() {
-            Kind::App(Op::Prim(p), _) => !matches!(p, Prim::LmVCatV | Prim::LmHCatV | Prim::LmAddV | Prim::LmLT | Prim::LmFold | Prim::Index | Prim::Fold),
+            Kind::App(Op::Prim(p), _) => !matches!(
+                p,
+                Prim::LmVCatV | Prim::LmHCatV | Prim::LmAddV | Prim::LmLT | Prim::LmFold | Prim::Index | Prim::Fold
+            ),
             Kind::App(op, _) => matches!(op, Op::LmGet(..) | Op::JacobianOfFun(_) | Op::If),
             Kind::Let(..) => true,
             Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => false,

@@ -353,6 +353,10 @@ pub static PASS_LAWS: &[PassLaw] = &[
         text:   "f(a, ..) = let x = a, .. in b   when f(x, ..) = b takes or gives a linear map",
         before: "(def twice Float (m : LM Float Float) (lmApply m (lmApply m 1.0))) (def f Float (x : Float) (twice (lmScale 1.0 x)))",
         after:  "(def f Float (x : Float) (let (m (lmScale 1.0 x)) (lmApply m (lmApply m 1.0))))" },
+    PassLaw { name: "call-jacobian", source: "sec. 3", pass: "inline_maps", run: inlined_maps,
+        text:   "∂f(a) = let x = a in m   where ∂f(x) = m",
+        before: "(def double Float (x : Float) (add x x)) (def f Float (x : Float) (lmApply ([D double] x) 3.0))",
+        after:  "(def f Float (x : Float) (lmApply (let (y x) (lmScale 1.0 2.0)) 3.0))" },
     PassLaw { name: "let-map", source: "sec. 3", pass: "apply_maps", run: with_maps_applied,
         text:   "let m = e in b = b[m := e]   where a linear map, or a tuple or tensor of such, is bound",
         before: "(def f Float (x : Float) (let (m (lmScale 1.0 x)) (lmApply m 2.0)))",
@@ -406,14 +410,17 @@ fn with_maps_applied(def: &Def, supply: &mut Supply) -> Def {
         .expect("the laws apply the maps of instances")
 }
 
-/// In the instances g takes one argument, and `twice` applies a map twice to 1.
+/// In the instances `twice` applies a map twice to 1, and the Jacobian of `double` is known.
 fn inlined_maps(def: &Def, supply: &mut Supply) -> Def {
     let m = supply.fresh("m", Type::lm(Type::Float, Type::Float));
     let apply = |x: Expr| Expr::prim(Prim::LmApply, [Expr::var(&m), x]);
     let twice = Def::new(FunName::base("twice"), vec![m.clone()], apply(apply(Expr::float(1.0))));
+    let x = supply.fresh("x", Type::Float);
+    let scale = Expr::prim(Prim::LmScale, [Expr::float(1.0), Expr::float(2.0)]);
+    let double = Def::new(FunName::base("double").derived(Derivative::D), vec![x], scale);
     let callees = inline_maps::Callees {
         body: &|name| (*name == twice.fun.name).then(|| twice.clone()),
-        jacobian: &|_| None,
+        jacobian: &|name| (*name == FunName::base("double")).then(|| double.clone()),
         params: &|_| vec![Type::Float],
     };
     inline_maps::inline_maps(def, callees, supply, &mut Rewrites::all())
