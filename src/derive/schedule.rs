@@ -63,10 +63,10 @@ const FIGURE_5: &[&str] = &[
     "transpose-tlambda", "transpose-get", "transpose-scaleR", "transpose-dot", "transpose-if",
 ];
 
-/// Laws of Figs. 4 and 5 that are not on the way to derivatives: those of the operators on tensors and functions, and
-/// one that copies.
+/// Laws of Figs. 4 and 5 that are not on the way to derivatives: those of the operators on tensors and functions, one
+/// that copies, and one for maps that are parameters.
 const FIGURES: &[&str] =
-    &["transpose-vcatv", "transpose-hcatv", "transpose-lambda", "transpose-tlambda", "compose-hcat"];
+    &["transpose-vcatv", "transpose-hcatv", "transpose-lambda", "transpose-tlambda", "compose-hcat", "reverse-apply"];
 
 /// Application as the notes print it: ⊙ and ⊙ᴿ, neither by the other.
 #[rustfmt::skip]

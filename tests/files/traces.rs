@@ -9,6 +9,7 @@ use common::generate_scaled;
 use common::random::{cases, large, seed};
 use common::trace::{Plan, Tally, agree, holds, stage_holds, stages_hold};
 use libtest_mimic::Trial;
+use lm::law;
 use lm::prim::Prim;
 use lm::term::{Derivative, Expr, FunName};
 use lm::value::Value;
@@ -16,6 +17,7 @@ use lmc::demos::{DEMOS, Demo};
 use lmc::derive::Derivation;
 use lmc::derive::pipeline::Stage;
 use lmc::gradcheck::Random;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The tests.
@@ -28,7 +30,9 @@ pub fn tests() -> Vec<Trial> {
     let by_notes = |demo: &'static Demo| row("traces::by_rules_of_the_notes", demo.name, move || by_notes(demo));
     tests.extend(DEMOS.iter().filter(|demo| BY_NOTES.contains(&demo.name)).map(by_notes));
     tests.extend(program("traces::normal_forms", "tests/cases/maps", normal_forms));
-    tests.extend(alone!("traces": of_random_programs, a_step_that_is_not_true_is_found));
+    tests.extend(
+        alone!("traces": of_random_programs, a_step_that_is_not_true_is_found, each_law_of_figures_4_and_5_is_applied),
+    );
     tests
 }
 
@@ -83,6 +87,21 @@ fn normal_forms(path: &Path) -> Outcome {
         evaluated += stages_hold(&mut p, f, &stages, Plan { point: &point, maps: true, spread: 1 })?.evaluated;
     }
     if evaluated > 0 { Ok(()) } else { Err("no step is evaluated".into()) }
+}
+
+/// Each law of Figs. 4 and 5 is a step of a trace that a user can print.
+fn each_law_of_figures_4_and_5_is_applied() {
+    let mut p =
+        pipeline(&files::text(&files::path("tests/cases/maps/figures.ks")), Derivation::default()).expect("a program");
+    let all: Vec<FunName> = p.program().defs.keys().cloned().collect();
+    let mut applied = BTreeSet::new();
+    for f in &all {
+        let stages = p.normal_form(f, false, true).unwrap_or_else(|error| panic!("{f}: {error}"));
+        applied.extend(stages.iter().flat_map(|stage| &stage.steps).map(|step| step.law.clone()));
+    }
+    let of_figures = law::all().values().filter(|law| ["Fig. 4", "Fig. 5"].contains(&&*law.source));
+    let missing: Vec<_> = of_figures.map(|law| law.name.clone()).filter(|name| !applied.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// Returns whether the Jacobian of a demo is small as a tree.

@@ -184,7 +184,10 @@ impl ApplyMaps<'_, '_> {
                 };
                 Ok(if self.cx.rewrites.may(law) { call_derivative(derivative, f, args, x.clone()) } else { whole })
             }
-            Kind::App(Op::If, args) if self.cx.rewrites.may("apply-if") => {
+            Kind::App(Op::If, args) => {
+                if !self.cx.rewrites.may(if side == Side::Left { "apply-if" } else { "reverse-if" }) {
+                    return Ok(whole);
+                }
                 let [yes, no] = [self.branch(side, &args[1], x)?, self.branch(side, &args[2], x)?];
                 Ok(Expr::conditional(args[0].clone(), yes, no))
             }

@@ -19,6 +19,8 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "if size(v) == 0",
     ),
     ("rules", "(rule \"r\" (x : Float) (sin x) (cos x)) (def f Float (x : Float) (add x (sin x)))", "sin(x)"),
+    ("inline_maps", "(def g Float (x : Float) x) (def f (LM Float Float) (x : Float) ([Dt g] x))", "Dt$g(x)"),
+    ("apply_maps", "(def f Float (x : Float) (lmApply (lmScale x x) x))", "lmApply(lmScale(x), x)"),
     ("anf", "(def f Float (x : Float) (sin (cos x)))", "sin(cos(x))"),
     ("simplify", "(def f Float (x : Float) (let (y x) (sin y)))", "y = x"),
     (
