@@ -53,7 +53,7 @@ const FIGURE_2: &[&str] = &["index-hcatv", "sum-hcatv", "get-vcat"];
 #[rustfmt::skip]
 const FIGURE_4: &[&str] = &[
     "zero-compose", "compose-zero", "one-compose", "compose-one", "add-zero", "zero-add", "hcat-vcat", "compose-hcat",
-    "vcat-compose", "scale-compose", "scale-add", "scaleR-scale", "dot-scale",
+    "vcat-compose", "scale-compose", "scale-scale", "scale-add", "scaleR-scale", "dot-scale",
 ];
 
 #[rustfmt::skip]
@@ -64,9 +64,17 @@ const FIGURE_5: &[&str] = &[
 ];
 
 /// Laws of Figs. 4 and 5 that are not on the way to derivatives: those of the operators on tensors and functions, one
-/// that copies, and one for maps that are parameters.
-const FIGURES: &[&str] =
-    &["transpose-vcatv", "transpose-hcatv", "transpose-lambda", "transpose-tlambda", "compose-hcat", "reverse-apply"];
+/// that copies, one for maps that are parameters, and one whose products of scales have to be computed: in reverse mode
+/// most of them can be products with a cotangent instead, which is shared.
+const FIGURES: &[&str] = &[
+    "transpose-vcatv",
+    "transpose-hcatv",
+    "transpose-lambda",
+    "transpose-tlambda",
+    "compose-hcat",
+    "reverse-apply",
+    "scale-scale",
+];
 
 /// Application as the notes print it: ⊙ and ⊙ᴿ, neither by the other.
 #[rustfmt::skip]
