@@ -6,6 +6,7 @@ use super::failure::Failure;
 use super::input::Input;
 use super::stages::StageOptions;
 use super::watch::{Watch, WatchOptions, watched};
+use crate::derive::recipes::NormalForm;
 use std::io::Write;
 
 /// Options of `lmc simplify`.
@@ -20,6 +21,10 @@ pub struct SimplifyOptions {
     /// Put the Jacobian of a function in place of its name, `[D f]`.
     #[arg(long)]
     inline: bool,
+    /// Write maps of tuples as matrices: rows by lmVCat, in them columns by lmHCat, in them 0, 1 or a scale. Maps of
+    /// numbers and tuples that are equal then look equal, but for their coefficients.
+    #[arg(long)]
+    matrix: bool,
     #[command(flatten)]
     shown: StageOptions,
     #[command(flatten)]
@@ -40,8 +45,9 @@ fn simplify_watched(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let mut input = Input::read_for(&options.files, options.choices.choices_to_show(), format, watch)?;
+    let form = NormalForm { has_jacobians: options.inline, is_matrix: options.matrix };
     for function in input.chosen(&options.fun)? {
-        let stages = input.pipeline.normal_form(&function, options.inline, options.shown.trace);
+        let stages = input.pipeline.normal_form(&function, form, options.shown.trace);
         let stages = stages.map_err(|error| input.underivable(error))?;
         options.shown.print(&function, &stages.iter().collect::<Vec<_>>(), &input.pipeline, out)?;
     }

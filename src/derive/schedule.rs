@@ -63,6 +63,13 @@ const FIGURE_5: &[&str] = &[
     "transpose-tlambda", "transpose-get", "transpose-scaleR", "transpose-dot", "transpose-if",
 ];
 
+#[rustfmt::skip]
+const MATRIX: &[&str] = &[
+    "scale-zero", "scale-one", "one-rows", "scale-rows", "zero-rows", "zero-columns", "get-columns", "exchange",
+    "rows-compose", "compose-columns", "compose-assoc", "vcat-add", "hcat-add", "one-add-one", "one-add-scale",
+    "scale-add-one",
+];
+
 /// Laws of Figs. 4 and 5 that are not on the way to derivatives: those of the operators on tensors and functions, one
 /// that copies, one for maps that are parameters, and one whose products of scales have to be computed: in reverse mode
 /// most of them can be products with a cotangent instead, which is shared.
@@ -127,6 +134,7 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         ),
         schedule("figures 2 and 4", "a Jacobian by the laws that the notes print", &[&jacobians, FIGURE_2, FIGURE_4]),
         schedule("figure 5", "transposition by the laws that the notes print", &[FIGURE_2, FIGURE_4, FIGURE_5]),
+        schedule("matrix", "a map of tuples as its matrix", &[&jacobians, MATRIX, TRANSPOSITION, FIGURE_4, VECTORS]),
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
     ]
 });

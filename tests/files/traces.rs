@@ -16,6 +16,7 @@ use lm::value::Value;
 use lmc::demos::{DEMOS, Demo};
 use lmc::derive::Derivation;
 use lmc::derive::pipeline::Stage;
+use lmc::derive::recipes::NormalForm;
 use lmc::gradcheck::Random;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -70,20 +71,22 @@ fn by_notes(demo: &Demo) -> Outcome {
     Ok(())
 }
 
-/// Checks the normal forms of all functions of a program, with names of Jacobians and without.
+/// Checks the normal forms of all functions of a program: with names of Jacobians and without, and as matrices.
 fn normal_forms(path: &Path) -> Outcome {
     let text = files::text(path);
     let mut p = pipeline(&text, Derivation::default())?;
     let all: Vec<FunName> = p.program().defs.keys().filter(|f| f.derivations.is_empty()).cloned().collect();
     let mut evaluated = 0;
-    for (f, inline) in all.iter().flat_map(|f| [(f, false), (f, true)]) {
+    let forms = [(false, false), (true, false), (true, true)];
+    let forms = forms.map(|(has_jacobians, is_matrix)| NormalForm { has_jacobians, is_matrix });
+    for (f, form) in all.iter().flat_map(|f| forms.map(|form| (f, form))) {
         let argument = p.program().defs[f].fun.argument();
         if argument.mentions_lm() {
             continue;
         }
         // Vectors have elements.
         let point = Random::new(3).point(&argument);
-        let stages = p.normal_form(f, inline, true).map_err(|error| error.to_string())?;
+        let stages = p.normal_form(f, form, true).map_err(|error| error.to_string())?;
         evaluated += stages_hold(&mut p, f, &stages, Plan { point: &point, maps: true, spread: 1 })?.evaluated;
     }
     if evaluated > 0 { Ok(()) } else { Err("no step is evaluated".into()) }
@@ -96,7 +99,7 @@ fn each_law_of_figures_4_and_5_is_applied() {
     let all: Vec<FunName> = p.program().defs.keys().cloned().collect();
     let mut applied = BTreeSet::new();
     for f in &all {
-        let stages = p.normal_form(f, false, true).unwrap_or_else(|error| panic!("{f}: {error}"));
+        let stages = p.normal_form(f, NormalForm::default(), true).unwrap_or_else(|error| panic!("{f}: {error}"));
         applied.extend(stages.iter().flat_map(|stage| &stage.steps).map(|step| step.law.clone()));
     }
     let of_figures = law::all().values().filter(|law| ["Fig. 4", "Fig. 5"].contains(&&*law.source));

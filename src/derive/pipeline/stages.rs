@@ -6,7 +6,7 @@ use super::pass::{Task, Work};
 use super::trace::{Step, Trace};
 use super::{Error, Pipeline};
 use crate::derive::figures::fig09_11_category as category;
-use crate::derive::recipes::{self, Recipe, Shown, When};
+use crate::derive::recipes::{self, NormalForm, Recipe, Shown, When};
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
 use lm::types::Type;
 
@@ -41,11 +41,11 @@ impl Pipeline {
         self.show_all(recipes::by_notes(), name, trace)
     }
 
-    /// Returns a function as it is written, and with its linear maps in normal form; `inline` puts the Jacobians of
-    /// functions in place of their names. With `trace`, it comes with the rewrites.
-    pub fn normal_form(&mut self, name: &FunName, inline: bool, trace: bool) -> Result<Vec<Stage>, Error> {
+    /// Returns a function as it is written, and with its linear maps in normal form. With `trace`, it comes with the
+    /// rewrites.
+    pub fn normal_form(&mut self, name: &FunName, form: NormalForm, trace: bool) -> Result<Vec<Stage>, Error> {
         self.keep_maps();
-        self.show_all(recipes::simplified(inline), name, trace)
+        self.show_all(&recipes::simplified(form), name, trace)
     }
 
     fn show_all(&mut self, parts: &[Shown], name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {

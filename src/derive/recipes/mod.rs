@@ -18,7 +18,7 @@ mod shown;
 
 pub use pass::Pass;
 pub use recipe::{Recipe, Start, Step, When};
-pub use shown::{Shown, by_notes, headings, shown, simplified};
+pub use shown::{NormalForm, Shown, by_notes, headings, shown, simplified};
 
 use super::typing::Typing;
 use lm::term::Derivative;

@@ -77,23 +77,26 @@ pub(super) static NOTES_REVERSE: Recipe = Recipe {
 
 const BY_SIDE: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("values"), Pass::Place];
 
-const NORMAL_FORM: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("normal"), Pass::Simplify("values")];
-
 /// The function with its linear maps in normal form.
-pub(super) static NORMAL_MAPS: Recipe = Recipe {
-    when: When::Always,
-    from: Start::Written,
-    steps: &[quiet(&[Pass::InlineMaps]), step("Normal form", NORMAL_FORM)],
-    source: "working notes, Figs. 4 and 5",
-};
+pub(super) static NORMAL_MAPS: Recipe = in_normal_form(&[quiet(&[Pass::InlineMaps]), step("Normal form", SIMPLE)]);
 
 /// The same, with Jacobians in place of their names.
-pub(super) static NORMAL_JACOBIANS: Recipe = Recipe {
-    when: When::Always,
-    from: Start::Written,
-    steps: &[quiet(&[Pass::InlineJacobians]), step("Normal form", NORMAL_FORM)],
-    source: "working notes, Figs. 4 and 5",
-};
+pub(super) static NORMAL_JACOBIANS: Recipe =
+    in_normal_form(&[quiet(&[Pass::InlineJacobians]), step("Normal form", SIMPLE)]);
+
+/// The function with its linear maps as matrices.
+pub(super) static MATRICES: Recipe = in_normal_form(&[quiet(&[Pass::InlineMaps]), step("Matrix", MATRIX)]);
+
+/// The same, with Jacobians in place of their names.
+pub(super) static MATRICES_OF_JACOBIANS: Recipe =
+    in_normal_form(&[quiet(&[Pass::InlineJacobians]), step("Matrix", MATRIX)]);
+
+const SIMPLE: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("normal"), Pass::Simplify("values")];
+const MATRIX: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("matrix"), Pass::Simplify("values")];
+
+const fn in_normal_form(steps: &'static [Step]) -> Recipe {
+    Recipe { when: When::Always, from: Start::Written, steps, source: "working notes, Figs. 4 and 5" }
+}
 
 /// The function in normal form.
 pub(super) static NORMAL: Recipe = Recipe {

@@ -4,9 +4,9 @@
 
 use super::recipe::Recipe;
 use super::rows::{
-    CATEGORY, FORWARD, JACOBIAN, MAP_FREE, NORMAL, NORMAL_JACOBIANS, NORMAL_MAPS, NOTES_FORWARD, NOTES_JACOBIAN,
-    NOTES_REVERSE, NOTES_TRANSPOSED, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT,
-    VALUE_AND_TANGENT,
+    CATEGORY, FORWARD, JACOBIAN, MAP_FREE, MATRICES, MATRICES_OF_JACOBIANS, NORMAL, NORMAL_JACOBIANS, NORMAL_MAPS,
+    NOTES_FORWARD, NOTES_JACOBIAN, NOTES_REVERSE, NOTES_TRANSPOSED, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED,
+    VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
 use lm::term::Derivative;
@@ -98,11 +98,24 @@ pub fn by_notes() -> &'static [Shown] {
     &SHOWN
 }
 
+/// The form in which `lmc simplify` prints linear maps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NormalForm {
+    /// Whether Jacobians take the place of their names.
+    pub has_jacobians: bool,
+    /// Whether maps of tuples are written as matrices.
+    pub is_matrix: bool,
+}
+
 /// Returns the parts of the output of `lmc simplify`, in order.
-pub fn simplified(with_jacobians: bool) -> &'static [Shown] {
-    static NAMED: [Shown; 2] = [ORIGINAL, Shown::Form(&NORMAL_MAPS)];
-    static IN_PLACE: [Shown; 2] = [ORIGINAL, Shown::Form(&NORMAL_JACOBIANS)];
-    if with_jacobians { &IN_PLACE } else { &NAMED }
+pub fn simplified(form: NormalForm) -> [Shown; 2] {
+    let recipe = match (form.is_matrix, form.has_jacobians) {
+        (false, false) => &NORMAL_MAPS,
+        (false, true) => &NORMAL_JACOBIANS,
+        (true, false) => &MATRICES,
+        (true, true) => &MATRICES_OF_JACOBIANS,
+    };
+    [ORIGINAL, Shown::Form(recipe)]
 }
 
 /// Returns the headings under which `lmc demo` shows a derivation, in order.
