@@ -6,8 +6,9 @@
 //! r ⊙ᴿ ∂f(a)                       =   rev$f(a, r)
 //! ```
 //!
-//! A map takes the place of its name, and the values in it get names. Then each application is rewritten at its root, by
-//! the laws of Figs. 4 and 5 for ⊙ and ⊙ᴿ; nothing is transposed. The derivations know more of their maps, and use
+//! Each application is rewritten at its root, by the laws of Figs. 4 and 5 for ⊙ and ⊙ᴿ; nothing is transposed. The
+//! values in a map get names, in the order in which the program computes them. A map with a name is applied once to each
+//! vector, so a chain of maps that are used twice does not grow. The derivations know more of their maps, and use
 //! [`super::apply`].
 //!
 //! Source: working notes, Figs. 4 and 5. Takes: any definition. Gives: the same, where each map that is left is one that
@@ -20,23 +21,24 @@ use lm::effect::Effects;
 use lm::law::{component_source, name_it, sum};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
-use lm::scope::renamed;
+use lm::scope::{occurrences, renamed};
 use lm::strategy::Strategy;
-use lm::term::{Binding, Constant, Def, Derivative, Expr, Kind, Op, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Kind, Op, Pattern, Var};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
 
-/// The nodes of maps that take the place of names. A chain of maps, each used twice by the next, has 2^n of them.
-const MOST_COPIED: usize = 1_000_000;
+/// The most times that maps take the place of their names. Maps that are composed with themselves, n times in a row,
+/// are applied to 2^n vectors.
+const MOST_EXPANSIONS: usize = 10_000;
 
 type Made<T> = Result<T, OutOfFuel>;
 
 /// Applies every map. `laws` are those of one application.
 pub fn apply_maps(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) -> Made<Def> {
-    let mut pass = ApplyMaps { laws, effects, cx, maps: FxHashMap::default(), copies: MOST_COPIED };
+    let maps = FxHashMap::default();
+    let mut pass = ApplyMaps { laws, effects, cx, maps, images: Vec::new(), expansions: MOST_EXPANSIONS };
     let body = pass.block(&def.body)?;
-    let body = if pass.cx.rewrites.is_limited() { forms::without_unused_maps(&body, &def.body) } else { body };
-    Ok(Def { body, ..def.clone() })
+    Ok(Def { body: without_unused_maps(&body, effects), ..def.clone() })
 }
 
 /// The side from which a map is applied.
@@ -61,26 +63,48 @@ struct ApplyMaps<'a, 'b> {
     laws: &'a Strategy,
     effects: &'a Effects,
     cx: &'a mut Rewriter<'b>,
-    /// The terms that take the place of bound maps. Their values are free to copy.
+    /// The terms that bound maps stand for. Their values are free to copy.
     maps: FxHashMap<u32, Expr>,
-    /// The nodes of maps that may still be copied.
-    copies: usize,
+    /// The results of applying bound maps, in scope.
+    images: Vec<Image>,
+    /// The times that maps may still take the place of their names.
+    expansions: usize,
+}
+
+/// The result of applying a bound map to a vector.
+struct Image {
+    map: u32,
+    side: Side,
+    vector: Expr,
+    result: Expr,
 }
 
 impl ApplyMaps<'_, '_> {
     /// Applies the maps of a term, as a block of its own.
     fn block(&mut self, e: &Expr) -> Made<Expr> {
-        let mut out = Vec::new();
         let (bindings, result) = e.as_block();
-        bindings.iter().try_for_each(|b| self.binding(b, &mut out))?;
-        let result = self.term(result, &mut out)?;
+        self.scoped(|pass, out| {
+            bindings.iter().try_for_each(|b| pass.binding(b, out))?;
+            pass.term(result, out)
+        })
+    }
+
+    /// Makes a block: results that are known in it are not known outside.
+    fn scoped(&mut self, make: impl FnOnce(&mut Self, &mut Vec<Binding>) -> Made<Expr>) -> Made<Expr> {
+        let known = self.images.len();
+        let mut out = Vec::new();
+        let result = make(self, &mut out)?;
+        self.images.truncate(known);
         Ok(Expr::block(out, result))
     }
 
     /// Gives a value a name, unless it is free to copy.
     fn name_it(&mut self, e: Expr, out: &mut Vec<Binding>) -> Expr {
-        let is_free = e.is_atom() || e.is_short_tuple();
-        if is_free || !self.cx.rewrites.may("let-name") { e } else { name_it(&e, self.cx.supply, out) }
+        if is_free(&e) || !is_value(&e) || !self.cx.rewrites.may("let-name") {
+            e
+        } else {
+            name_it(&e, self.cx.supply, out)
+        }
     }
 
     /// Applies the maps of a term; pushes its bindings to `out`. Of a term that is a map, or has maps in it, the values
@@ -88,7 +112,7 @@ impl ApplyMaps<'_, '_> {
     fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Made<Expr> {
         match e.kind() {
             Kind::Const(_) => Ok(e.clone()),
-            Kind::Var(x) => self.variable(x, e),
+            Kind::Var(x) => Ok(self.variable(x, e)),
             Kind::Let(bindings, body) => {
                 if !self.cx.rewrites.may("let-let") {
                     return self.block(e);
@@ -105,36 +129,52 @@ impl ApplyMaps<'_, '_> {
                 Ok(Expr::conditional(c, yes, no).at(e.span()))
             }
             Kind::App(Op::Prim(p @ (Prim::LmApply | Prim::LmApplyR)), args) => {
-                let [first, second] = [self.term(&args[0], out)?, self.term(&args[1], out)?];
+                let args = self.arguments(args, false, out)?;
                 let (side, m, x) = match p {
-                    Prim::LmApply => (Side::Left, first, second),
-                    _ => (Side::Right, second, first),
+                    Prim::LmApply => (Side::Left, args[0].clone(), args[1].clone()),
+                    _ => (Side::Right, args[1].clone(), args[0].clone()),
                 };
                 let x = self.name_it(x, out);
                 Ok(self.apply(side, &m, &x, out)?.placed(e.span()))
             }
             Kind::App(op, args) => {
-                let args =
-                    args.iter().map(|a| self.argument(a, e.ty().mentions_lm(), out)).collect::<Made<Vec<_>>>()?;
-                Ok(operator(op, args, e))
+                let args = self.arguments(args, e.ty().mentions_lm(), out)?;
+                Ok(self.operator(op, args, e, out))
             }
         }
     }
 
-    fn variable(&mut self, x: &Var, e: &Expr) -> Made<Expr> {
-        let Some(m) = self.maps.get(&x.id()) else { return Ok(e.clone()) };
-        let Some(left) = self.copies.checked_sub(m.size()) else {
-            return Err(OutOfFuel { fuel: MOST_COPIED, laws: vec!["let-map".into()] });
-        };
-        self.copies = left;
-        Ok(renamed(m, self.cx.supply))
+    /// Returns what a variable stands for, if that is a tuple or tensor with maps, or a function. Maps keep their names.
+    fn variable(&mut self, x: &Var, e: &Expr) -> Expr {
+        match self.maps.get(&x.id()) {
+            Some(m) if x.ty().as_lm().is_none() && self.expansions > 0 => {
+                self.expansions -= 1;
+                renamed(m, self.cx.supply)
+            }
+            _ => e.clone(),
+        }
     }
 
-    /// Applies the maps of an argument. Gives a value a name, if it is one of a map.
-    fn argument(&mut self, e: &Expr, is_of_map: bool, out: &mut Vec<Binding>) -> Made<Expr> {
-        let new = self.term(e, out)?;
-        let is_value = !new.ty().mentions_lm() && !matches!(new.kind(), Kind::App(Op::Dummy, _) | Kind::Lam(..));
-        Ok(if is_of_map && is_value { self.name_it(new, out) } else { new })
+    /// Applies the maps of arguments. Gives values names, if they are of a map; and if what comes after them is computed
+    /// before, so that the order stays.
+    fn arguments(&mut self, args: &[Expr], are_of_map: bool, out: &mut Vec<Binding>) -> Made<Vec<Expr>> {
+        let mut new: Vec<Expr> = Vec::new();
+        for arg in args {
+            let before = out.len();
+            let mut arg = self.term(arg, out)?;
+            if out.len() > before {
+                let mut earlier = Vec::new();
+                for e in &mut new {
+                    *e = if is_value(e) { self.name_it(e.clone(), &mut earlier) } else { e.clone() };
+                }
+                out.splice(before..before, earlier);
+            }
+            if are_of_map && is_value(&arg) {
+                arg = self.name_it(arg, out);
+            }
+            new.push(arg);
+        }
+        Ok(new)
     }
 
     fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>) -> Made<()> {
@@ -144,24 +184,27 @@ impl ApplyMaps<'_, '_> {
             out.push(Binding { pattern: b.pattern.clone(), rhs });
             return Ok(());
         }
-        // A copy would print again.
-        if self.effects.in_term(&rhs) || !self.cx.rewrites.may("let-map") {
-            out.push(Binding { pattern: b.pattern.clone(), rhs });
-            return Ok(());
-        }
+        // What prints is computed once.
+        let is_known = !self.effects.in_term(&rhs);
         match &b.pattern {
-            Pattern::Var(x) => drop(self.maps.insert(x.id(), rhs)),
-            Pattern::Tuple(xs) => {
+            Pattern::Tuple(xs) if is_known && self.cx.rewrites.may("let-tuple") => {
                 for (i, x) in xs.iter().enumerate() {
-                    let part = component(i + 1, &rhs);
-                    match part.ty().mentions_lm() {
-                        true => drop(self.maps.insert(x.id(), part)),
-                        false => out.push(Binding { pattern: Pattern::Var(x.clone()), rhs: part }),
-                    }
+                    self.bind(x, component(i + 1, &rhs), out);
                 }
             }
+            Pattern::Var(x) if is_known => self.bind(x, rhs, out),
+            pattern => out.push(Binding { pattern: pattern.clone(), rhs }),
         }
         Ok(())
+    }
+
+    /// Binds a variable, and remembers a map.
+    fn bind(&mut self, x: &Var, rhs: Expr, out: &mut Vec<Binding>) {
+        let is_map = rhs.ty().mentions_lm() || matches!(rhs.kind(), Kind::Lam(..));
+        if is_map {
+            self.maps.insert(x.id(), rhs.clone());
+        }
+        out.push(Binding { pattern: Pattern::Var(x.clone()), rhs });
     }
 
     /// Returns `m ⊙ x` or `x ⊙ᴿ m`. x is free to copy.
@@ -171,6 +214,14 @@ impl ApplyMaps<'_, '_> {
             return Ok(whole);
         }
         match m.kind() {
+            Kind::Var(y) => self.image(side, y, m, x, out),
+            Kind::App(Op::Assert, args) => {
+                if !self.cx.rewrites.may("apply-assert") {
+                    return Ok(whole);
+                }
+                let image = self.branch(side, &args[1], x)?;
+                Ok(Expr::app(Op::Assert, vec![args[0].clone(), image]))
+            }
             Kind::Let(..) if self.cx.rewrites.may("apply-let") => {
                 let (bindings, body) = m.as_block();
                 bindings.iter().try_for_each(|b| self.binding(b, out))?;
@@ -203,6 +254,27 @@ impl ApplyMaps<'_, '_> {
         }
     }
 
+    /// Applies a bound map; once to each vector.
+    fn image(&mut self, side: Side, y: &Var, m: &Expr, x: &Expr, out: &mut Vec<Binding>) -> Made<Expr> {
+        let whole = side.applied(m, x);
+        let same = |image: &&Image| image.map == y.id() && image.side == side && image.vector == *x;
+        if let Some(result) = self.images.iter().rev().find(same).map(|image| image.result.clone()) {
+            return Ok(if self.cx.rewrites.may("let-apply") { result } else { whole });
+        }
+        let Some(bound) = self.maps.get(&y.id()).filter(|_| self.expansions > 0) else { return Ok(whole) };
+        let bound = renamed(bound, self.cx.supply);
+        if !self.cx.rewrites.may("let-map") {
+            return Ok(whole);
+        }
+        self.expansions -= 1;
+        let result = self.apply(side, &bound, x, out)?;
+        let result = self.name_it(result, out);
+        if is_free(&result) {
+            self.images.push(Image { map: y.id(), side, vector: x.clone(), result: result.clone() });
+        }
+        Ok(result)
+    }
+
     /// Rewrites the application at its root; or the map, if no law applies it.
     fn by_law(&mut self, side: Side, m: &Expr, x: &Expr, out: &mut Vec<Binding>) -> Made<Expr> {
         if let Some(new) = self.cx.run(self.laws, &side.applied(m, x))? {
@@ -214,9 +286,7 @@ impl ApplyMaps<'_, '_> {
     }
 
     fn branch(&mut self, side: Side, m: &Expr, x: &Expr) -> Made<Expr> {
-        let mut out = Vec::new();
-        let result = self.apply(side, m, x, &mut out)?;
-        Ok(Expr::block(out, result))
+        self.scoped(|pass, out| pass.apply(side, m, x, out))
     }
 
     /// Applies V(v), H(v) or the sum of a tensor of maps.
@@ -254,12 +324,12 @@ impl ApplyMaps<'_, '_> {
     /// Returns the tensor of what a map of each index gives for its vector.
     fn images(&mut self, side: Side, maps: &Expr, x: &dyn Fn(Expr) -> Expr) -> Made<Expr> {
         let mut image = |m: &Expr, i: Expr| {
-            let mut out = Vec::new();
-            let x = self.name_it(x(i), &mut out);
-            let (bindings, m) = m.as_block();
-            out.extend(bindings.iter().cloned());
-            let result = self.apply(side, m, &x, &mut out)?;
-            Ok(Expr::block(out, result))
+            self.scoped(|pass, out| {
+                let x = pass.name_it(x(i), out);
+                let (bindings, m) = m.as_block();
+                bindings.iter().try_for_each(|b| pass.binding(b, out))?;
+                pass.apply(side, m, &x, out)
+            })
         };
         match maps.kind() {
             Kind::App(op, parts) if *op == Op::Prim(Prim::VecInit) => {
@@ -286,7 +356,7 @@ impl ApplyMaps<'_, '_> {
         let p = self.cx.supply.fresh("p", Type::tuple([Type::Integer, start.ty().clone()]));
         let ds = self.cx.supply.fresh("ds", start.ty().clone());
         let pair = |step: &Var| Binding { pattern: Pattern::Tuple(vec![step.clone(), ds.clone()]), rhs: Expr::var(&p) };
-        let (mut inner, gives) = match side {
+        let (first, gives) = match side {
             Side::Left => (vec![pair(i)], to),
             Side::Right => {
                 let k = self.cx.supply.fresh("k", Type::Integer);
@@ -295,26 +365,65 @@ impl ApplyMaps<'_, '_> {
                 (vec![pair(&k), Binding { pattern: Pattern::Var(i.clone()), rhs: back }], from)
             }
         };
-        let (bindings, m) = body.as_block();
-        inner.extend(bindings.iter().cloned());
-        let result = self.apply(side, m, &Expr::tuple([Expr::var(&ds), input]), &mut inner)?;
-        let step = Expr::lam(p.clone(), Expr::block(inner, result));
+        let step = self.scoped(|pass, out| {
+            out.extend(first);
+            let (bindings, m) = body.as_block();
+            bindings.iter().try_for_each(|b| pass.binding(b, out))?;
+            pass.apply(side, m, &Expr::tuple([Expr::var(&ds), input]), out)
+        })?;
+        let step = Expr::lam(p.clone(), step);
         let outputs = Expr::witness(&Expr::get(2, component_source(gives)));
         Ok(Expr::prim(Prim::Loop, [n.clone(), step, start, outputs]))
     }
+
+    /// Returns an operator on terms in which maps with structure have taken the place of their names.
+    fn operator(&mut self, op: &Op, args: Vec<Expr>, of: &Expr, out: &mut Vec<Binding>) -> Expr {
+        let of_maps = args.iter().any(|a| a.ty().mentions_lm());
+        match op {
+            Op::Get(i, _) if of_maps => component(*i, &args[0]),
+            Op::Prim(Prim::Size) if of_maps && is_family(&args[0]) => size_of_family(&args[0]),
+            Op::Prim(Prim::Add) if args.iter().all(|f| matches!(f.kind(), Kind::Lam(..))) => pointwise(&args),
+            Op::Prim(Prim::Index) if of_maps && is_family(&args[1]) && self.cx.rewrites.may("index-family") => {
+                self.element(&args[0], &args[1], out)
+            }
+            _ => app(op, args, of),
+        }
+    }
+
+    /// Returns the k-th map of a tensor whose maps are known. An index that is out of range fails as that of a tensor
+    /// of numbers does.
+    fn element(&mut self, k: &Expr, maps: &Expr, out: &mut Vec<Binding>) -> Expr {
+        let j = self.cx.supply.fresh("j", k.ty().clone());
+        let numbers = Expr::prim(Prim::Build, [size_of_family(maps), Expr::lam(j.clone(), Expr::var(&j))]);
+        let k = name_it(&Expr::prim(Prim::Index, [k.clone(), numbers]), self.cx.supply, out);
+        match maps.kind() {
+            Kind::App(Op::Prim(Prim::VecInit), parts) => {
+                let is = |i: usize| Expr::prim(Prim::Eq, [k.clone(), Expr::integer(i as i64)]);
+                let (last, parts) = parts.split_last().expect("a literal has elements");
+                let mut chosen = last.clone();
+                for (i, m) in parts.iter().enumerate().rev() {
+                    let c = name_it(&is(i), self.cx.supply, out);
+                    chosen = Expr::conditional(c, m.clone(), chosen);
+                }
+                chosen
+            }
+            Kind::App(_, args) => {
+                let Kind::Lam(i, m) = args[1].kind() else { unreachable!("a family is over a function") };
+                Expr::block(vec![Binding { pattern: Pattern::Var(i.clone()), rhs: k }], m.clone())
+            }
+            _ => unreachable!("a family is an operator"),
+        }
+    }
 }
 
-/// Returns an operator on terms in which maps have taken the place of their names.
-fn operator(op: &Op, args: Vec<Expr>, of: &Expr) -> Expr {
-    match op {
-        Op::Get(i, _) if args[0].ty().mentions_lm() => component(*i, &args[0]),
-        Op::Prim(Prim::Size) if args[0].ty().mentions_lm() && is_family(&args[0]) => size_of_family(&args[0]),
-        Op::Prim(Prim::Add) if args.iter().all(|f| matches!(f.kind(), Kind::Lam(..))) => pointwise(&args),
-        Op::Prim(Prim::Index) if of.ty().mentions_lm() => {
-            element(&args[0], &args[1]).unwrap_or_else(|| app(op, args, of))
-        }
-        _ => app(op, args, of),
-    }
+/// Returns whether a term is free to copy.
+fn is_free(e: &Expr) -> bool {
+    e.is_atom() || e.is_short_tuple()
+}
+
+/// Returns whether a term is a value, which is computed: no map, function or witness.
+fn is_value(e: &Expr) -> bool {
+    !e.ty().mentions_lm() && !matches!(e.kind(), Kind::App(Op::Dummy, _) | Kind::Lam(..))
 }
 
 fn app(op: &Op, args: Vec<Expr>, of: &Expr) -> Expr {
@@ -361,22 +470,6 @@ fn size_of_family(maps: &Expr) -> Expr {
     }
 }
 
-/// Returns the k-th map of a tensor whose maps are known.
-fn element(k: &Expr, maps: &Expr) -> Option<Expr> {
-    match maps.kind() {
-        Kind::App(Op::Prim(Prim::VecInit), parts) => match k.kind() {
-            Kind::Const(Constant::Integer(k)) => parts.get(usize::try_from(*k).ok()?).cloned(),
-            _ => None,
-        },
-        Kind::App(Op::Prim(Prim::Build), args) => {
-            let Kind::Lam(i, m) = args[1].kind() else { return None };
-            let index = Binding { pattern: Pattern::Var(i.clone()), rhs: k.clone() };
-            Some(Expr::block(vec![index], m.clone()))
-        }
-        _ => None,
-    }
-}
-
 /// Returns the sum of the images of maps.
 fn summed(p: Prim, side: Side, args: &[Expr], images: Expr) -> Expr {
     let parts = images.args_of_prim(Prim::Build).map(<[Expr]>::to_vec);
@@ -390,29 +483,49 @@ fn summed(p: Prim, side: Side, args: &[Expr], images: Expr) -> Expr {
     }
 }
 
-/// Returns what breaks the postcondition: a map that a law applies.
+/// Returns the term without bindings of maps, or of what holds maps, that nothing uses.
+fn without_unused_maps(e: &Expr, effects: &Effects) -> Expr {
+    let mut e = e.clone();
+    loop {
+        let uses = occurrences(&e);
+        let is_kept = |b: &Binding| {
+            let is_map = b.rhs.ty().mentions_lm() || matches!(b.rhs.kind(), Kind::Lam(..));
+            !is_map || effects.in_term(&b.rhs) || b.pattern.vars().iter().any(|x| uses.contains_key(&x.id()))
+        };
+        let kept = forms::with_bindings(&e, &is_kept);
+        if kept.size() == e.size() {
+            return kept;
+        }
+        e = kept;
+    }
+}
+
+/// Returns what breaks the postcondition: the application of an operator for which there is a law.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    use Prim::{
+        LmAdd, LmCompose, LmDot, LmHCat, LmIndex, LmL, LmOne, LmScale, LmScaleR, LmSum, LmTo, LmTranspose, LmVCat,
+        LmZero,
+    };
     forms::smallest(&def.body, |e| {
-        let m = e.args_of_prim(Prim::LmApply).map(|args| &args[0]);
-        let m = m.or_else(|| e.args_of_prim(Prim::LmApplyR).map(|args| &args[1]));
+        let from_left = e.args_of_prim(Prim::LmApply).map(|args| &args[0]);
+        let m = from_left.or_else(|| e.args_of_prim(Prim::LmApplyR).map(|args| &args[1]));
         m.is_some_and(|m| match m.kind() {
-            Kind::App(Op::Prim(p), _) => !matches!(
-                p,
-                Prim::LmVCatV | Prim::LmHCatV | Prim::LmAddV | Prim::LmLT | Prim::LmFold | Prim::Index | Prim::Fold
-            ),
-            Kind::App(op, _) => matches!(op, Op::LmGet(..) | Op::JacobianOfFun(_) | Op::If),
+            Kind::App(Op::Prim(LmAdd | LmCompose | LmDot | LmHCat | LmIndex | LmOne | LmScale | LmScaleR), _) => true,
+            Kind::App(Op::Prim(LmSum | LmTo | LmTranspose | LmVCat | LmZero), _) => true,
+            Kind::App(Op::Prim(LmL), _) => from_left.is_some(),
+            Kind::App(op, _) => matches!(op, Op::LmGet(..) | Op::JacobianOfFun(_) | Op::If | Op::Assert),
             Kind::Let(..) => true,
             Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => false,
         })
     })
 }
 
-/// Returns a map that is left: one that is applied, if there is one.
-pub fn map_left(def: &Def) -> Option<Expr> {
-    let applied = def.body.find_map(|e| match e.kind() {
-        Kind::App(Op::Prim(Prim::LmApply), args) => Some(args[0].clone()),
-        Kind::App(Op::Prim(Prim::LmApplyR), args) => Some(args[1].clone()),
-        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => None,
+/// Returns a value that is computed from a map that is left; else the map.
+pub fn with_map_left(def: &Def) -> Option<Expr> {
+    let is_value = |e: &Expr| !e.ty().mentions_lm() && !matches!(e.kind(), Kind::Let(..) | Kind::Lam(..));
+    let left = def.body.find_map(|e| {
+        let has_map = matches!(e.kind(), Kind::App(..)) && e.children().any(|a| a.ty().mentions_lm());
+        (has_map && is_value(e)).then(|| e.clone())
     });
-    applied.or_else(|| forms::with_map(&def.body))
+    left.or_else(|| forms::with_map(&def.body))
 }

@@ -360,7 +360,17 @@ pub static PASS_LAWS: &[PassLaw] = &[
     PassLaw { name: "let-map", source: "sec. 3", pass: "apply_maps", run: with_maps_applied,
         text:   "let m = e in b = b[m := e]   where a linear map, or a tuple or tensor of such, is bound",
         before: "(def f Float (x : Float) (let (m (lmScale 1.0 x)) (lmApply m 2.0)))",
-        after:  "(def f Float (x : Float) (mul x 2.0))" },
+        after:  "(def f Float (x : Float) (let (t (mul x 2.0)) t))" },
+    PassLaw { name: "index-family", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "index(k, build(n, λi. m)) = let i = index(k, build(n, λj. j)) in m   for maps m",
+        before: "(def f Float ((k : Integer) (x : Float))
+                   (lmApply (index k (build 3 (lam (i : Integer) (lmScale 1.0 (to_float i))))) x))",
+        after:  "(def f Float ((k : Integer) (x : Float))
+                   (let ((t (index k (build 3 (lam (j : Integer) j)))) (i t) (s (to_float i))) (mul s x)))" },
+    PassLaw { name: "apply-assert", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "assert(c, m) ⊙ x = assert(c, m ⊙ x), x ⊙ᴿ assert(c, m) = assert(c, x ⊙ᴿ m)",
+        before: "(def f Float ((c : Bool) (x : Float)) (lmApply (assert c (lmScale 1.0 x)) x))",
+        after:  "(def f Float ((c : Bool) (x : Float)) (assert c (mul x x)))" },
     PassLaw { name: "reverse-sumbuild", source: "derived", pass: "apply_maps", run: with_maps_applied,
         text:   "r ⊙ᴿ ⊕(build(n, λi. m)) = sumbuild(n, λi. r ⊙ᴿ m)",
         before: "(def f Float ((v : Vec Float) (r : Float))

@@ -39,7 +39,7 @@ pub static PASSES: &[TermPass] = &[
         postcondition: "no rule that comes to an end matches anywhere" },
     TermPass { name: "inline_maps", violation: inline_maps::violation,
         purpose:       "writes calls of functions of linear maps as what they say of maps",
-        postcondition: "no call of a derivative gives a map with its value, or a transposed map" },
+        postcondition: "no transposed Jacobian is called by its name" },
     TermPass { name: "apply_maps", violation: apply_maps::violation,
         purpose:       "applies the linear maps of a program, from either side",
         postcondition: "no application is of an operator for which there is a law" },

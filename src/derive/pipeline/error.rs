@@ -8,12 +8,12 @@ use lm::types::Type;
 
 /// A function that computes with a linear map which no law applies.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{function}` computes with a linear map that no law applies: `{map}`")]
+#[error("`{function}` computes with a linear map that the laws do not remove: `{term}`")]
 pub struct MapLeft {
     /// The function.
     pub function: FunName,
-    /// The map.
-    pub map: String,
+    /// The value that is computed from it.
+    pub term: String,
     /// Its place in the source.
     pub span: Span,
 }

@@ -57,7 +57,7 @@ impl Pipeline {
         if self.program.externals.contains_key(name) {
             return Ok(());
         }
-        let def = self.source(name)?;
+        let def = if self.keeps_maps { self.as_written(name)? } else { self.source(name)? };
         if !self.closed.insert(name.clone()) {
             return Ok(());
         }
@@ -98,8 +98,8 @@ impl Pipeline {
         if !self.program.defs.contains_key(name) {
             self.derive(name)?;
         }
-        self.apply_maps_of(name)?;
-        Ok(self.program.defs[name].clone())
+        let map_free = self.map_free(name)?;
+        Ok(map_free.unwrap_or_else(|| self.program.defs[name].clone()))
     }
 
     fn derive(&mut self, name: &FunName) -> Result<(), Error> {

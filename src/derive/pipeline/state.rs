@@ -36,6 +36,8 @@ pub struct Pipeline {
     pub(super) endless: Vec<EndlessRule>,
     /// The functions of the program whose linear maps were applied, as they were.
     pub(super) with_maps: IndexMap<FunName, Def>,
+    /// The same without linear maps.
+    pub(super) map_free: IndexMap<FunName, Def>,
     /// Whether linear maps stay as they are.
     pub(super) keeps_maps: bool,
     /// The functions that call derivatives of themselves.
@@ -65,6 +67,7 @@ impl Pipeline {
             written,
             endless: Vec::new(),
             with_maps: IndexMap::new(),
+            map_free: IndexMap::new(),
             keeps_maps: false,
             deriving_themselves,
         };
