@@ -7,6 +7,7 @@ use super::input::Input;
 use super::stages::StageOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::demos::{DEMOS, Demo};
+use crate::derive::passes::inline_maps::takes_or_gives_map;
 use crate::derive::pipeline::Stage;
 use crate::ks::source::Source;
 use clap::ValueEnum;
@@ -119,6 +120,12 @@ fn of_files(options: &DemoOptions, format: ErrorFormat, watch: &Watch) -> Result
         return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
     }
     let input = Input::read_for(&options.names, options.choices.choices_to_show(), format, watch)?;
-    let functions = input.chosen(&options.fun)?;
+    let mut functions = input.chosen(&options.fun)?;
+    let program = input.pipeline.program();
+    let is_between_values = |f: &FunName| !takes_or_gives_map(&program.defs[f].fun);
+    // Functions of linear maps have no derivatives. They are put in place of their calls.
+    if options.fun.is_empty() && functions.iter().any(is_between_values) {
+        functions.retain(is_between_values);
+    }
     Ok((input, functions))
 }

@@ -23,7 +23,7 @@ use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::scope::{occurrences, renamed};
 use lm::strategy::Strategy;
-use lm::term::{Binding, Def, Derivative, Expr, Kind, Op, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Kind, Op, Pattern, Span, Var};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
 
@@ -384,7 +384,7 @@ impl ApplyMaps<'_, '_> {
             Op::Prim(Prim::Size) if of_maps && is_family(&args[0]) => size_of_family(&args[0]),
             Op::Prim(Prim::Add) if args.iter().all(|f| matches!(f.kind(), Kind::Lam(..))) => pointwise(&args),
             Op::Prim(Prim::Index) if of_maps && is_family(&args[1]) && self.cx.rewrites.may("index-family") => {
-                self.element(&args[0], &args[1], out)
+                self.element(&args[0], &args[1], of.span(), out)
             }
             _ => app(op, args, of),
         }
@@ -392,10 +392,11 @@ impl ApplyMaps<'_, '_> {
 
     /// Returns the k-th map of a tensor whose maps are known. An index that is out of range fails as that of a tensor
     /// of numbers does.
-    fn element(&mut self, k: &Expr, maps: &Expr, out: &mut Vec<Binding>) -> Expr {
+    fn element(&mut self, k: &Expr, maps: &Expr, place: Span, out: &mut Vec<Binding>) -> Expr {
         let j = self.cx.supply.fresh("j", k.ty().clone());
         let numbers = Expr::prim(Prim::Build, [size_of_family(maps), Expr::lam(j.clone(), Expr::var(&j))]);
-        let k = name_it(&Expr::prim(Prim::Index, [k.clone(), numbers]), self.cx.supply, out);
+        let k = Expr::prim(Prim::Index, [k.clone(), numbers]).at(place);
+        let k = name_it(&k, self.cx.supply, out);
         match maps.kind() {
             Kind::App(Op::Prim(Prim::VecInit), parts) => {
                 let is = |i: usize| Expr::prim(Prim::Eq, [k.clone(), Expr::integer(i as i64)]);
