@@ -34,6 +34,9 @@ const ELEMENTS: &[&str] = &[
     "index-build", "index-build-compose",
 ];
 
+/// A law of Jacobians only: in what is transposed, the second map is shared with others more often.
+const SCALES: &[&str] = &["scale-scale"];
+
 #[rustfmt::skip]
 const TRANSPOSITION: &[&str] = &[
     "transpose-transpose", "transpose-compose", "transpose-vcat", "transpose-hcat", "transpose-add", "transpose-zero",
@@ -71,8 +74,7 @@ const MATRIX: &[&str] = &[
 ];
 
 /// Laws of Figs. 4 and 5 that are not on the way to derivatives: those of the operators on tensors and functions, one
-/// that copies, one for maps that are parameters, and one whose products of scales have to be computed: in reverse mode
-/// most of them can be products with a cotangent instead, which is shared.
+/// that copies, and one for maps that are parameters.
 const FIGURES: &[&str] = &[
     "transpose-vcatv",
     "transpose-hcatv",
@@ -115,7 +117,7 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         strategy: Strategy::innermost(of(groups)),
     };
     vec![
-        schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, ELEMENTS, VECTORS]),
+        schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, SCALES, ELEMENTS, VECTORS]),
         schedule("transpose", "transposition, pushed to the leaves", &[TRANSPOSITION, MAPS, VECTORS]),
         schedule(
             "apply",
@@ -130,7 +132,7 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         schedule(
             "normal",
             "a linear map in normal form",
-            &[&jacobians, TRANSPOSITION, FIGURES, MAPS, ELEMENTS, VECTORS],
+            &[&jacobians, TRANSPOSITION, FIGURES, MAPS, SCALES, ELEMENTS, VECTORS],
         ),
         schedule("figures 2 and 4", "a Jacobian by the laws that the notes print", &[&jacobians, FIGURE_2, FIGURE_4]),
         schedule("figure 5", "transposition by the laws that the notes print", &[FIGURE_2, FIGURE_4, FIGURE_5]),
