@@ -5,8 +5,8 @@
 //! with each other.
 
 use super::{
-    add_destinations, anf, apply, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_single_uses,
-    merge_calls, pair_recursive_calls, simplify, transpose,
+    add_destinations, anf, apply, carry_states, cse, dce, dead_components, fuse_sums, hoist_residuals,
+    inline_single_uses, merge_calls, pair_recursive_calls, simplify, transpose,
 };
 use crate::derive::schedule::strategy;
 use lm::effect::Effects;
@@ -273,6 +273,31 @@ pub static PASS_LAWS: &[PassLaw] = &[
                           (lam (p : Tuple Integer Float) (let ((i s) p) (tuple (add (mul (index i v) s) dc) s)))
                           ds
                           ($dummy Float)))" },
+    PassLaw { name: "fold-pairs", source: "Figs. 12-15", pass: "carry_states", run: carried,
+        text:   "let s = scanl(f, a, v) in let t = $loop(n, λ(i, r). e[s[i]], b, w) in c[s[n]] = \
+                 let ((y, r), z) = $loop(n, λ(i, (x, r)). let (r', z) = e[x] in ((f(x, v[i]), r'), z), (a, b), w) in \
+                 let t = (r, z) in c[y]   when n is the size of v",
+        before: "(def f Float ((a : Float) (v : Vec Float) (b : Float))
+                   (let ((n (size v))
+                         (s (scanl (lam (q : Tuple Float Float) (let ((x e) q) (mul x e))) a v))
+                         (t ($loop n (lam (p : Tuple Integer Float)
+                                       (let (((i r) p) (x (index i s)) (next (add r x)) (none (tuple))) (tuple next none)))
+                                     b
+                                     (tuple)))
+                         (y (index n s)))
+                     (mul y (get$1$2 t))))",
+        after:  "(def f Float ((a : Float) (v : Vec Float) (b : Float))
+                   (let ((n (size v))
+                         (both ($loop n
+                                      (lam (p : Tuple Integer (Tuple Float Float))
+                                        (let (((i t) p) ((x r) t) (e (index i v)) (q (tuple x e)) ((x1 e1) q) (y (mul x1 e1))
+                                              (p1 (tuple i r)) ((i1 r1) p1) (x2 x) (next (add r1 x2)) (none (tuple))
+                                              ((r2 z) (tuple next none)) (pair (tuple y r2)))
+                                          (tuple pair z)))
+                                      (tuple a b)
+                                      (tuple)))
+                         (ends (get$1$2 both)) (z (get$2$2 both)) (x (get$1$2 ends)) (r (get$2$2 ends)) (t (tuple r z)) (y x))
+                     (mul y (get$1$2 t))))" },
     PassLaw { name: "apply-ones", source: "derived", pass: "apply", run: applied,
         text:   "lmSum(v)ᵀ ⊙ r = build(size(v), λi. r)",
         before: "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (lmApply (lmTranspose (lmSum v)) dr))",
@@ -372,6 +397,10 @@ fn without_dead_components(def: &Def, supply: &mut Supply) -> Def {
 
 fn shared(def: &Def, _: &mut Supply) -> Def {
     cse::cse(def, &Effects::default(), &mut Rewrites::all())
+}
+
+fn carried(def: &Def, supply: &mut Supply) -> Def {
+    carry_states::carry_states(def, &Effects::default(), supply, &mut Rewrites::all())
 }
 
 fn merged(def: &Def, supply: &mut Supply) -> Def {

@@ -7,6 +7,7 @@
 pub mod add_destinations;
 pub mod anf;
 pub mod apply;
+pub mod carry_states;
 pub mod cse;
 pub mod dce;
 pub mod dead_components;
@@ -74,6 +75,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "fuse_sums", violation: fuse_sums::violation,
         purpose:       "makes one sum of sums over one range that share work",
         postcondition: "blocks are flat, and no two costly sums in a block are equal" },
+    TermPass { name: "carry_states", violation: carry_states::violation,
+        purpose:       "carries the state of a fold from step to step, where a loop reads the states in order",
+        postcondition: "outside of loops, no block keeps the states of a fold for a loop that reads them in order" },
     TermPass { name: "split_pairs", violation: split_pairs::violation,
         purpose:       "adds pairs component by component where a loop gives them",
         postcondition: "no step of a loop gives a sum of tuples as a whole" },

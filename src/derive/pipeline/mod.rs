@@ -134,9 +134,17 @@ impl Pipeline {
 
     /// Returns the first recipe whose condition holds; by the Jacobian, where the derivation of f does not count.
     fn recipe(&mut self, task: &Task, derivation_counts: bool) -> Result<&'static Recipe, Error> {
-        for recipe in recipes::entry(task.derivative()).recipes {
-            let counts = derivation_counts || !recipe.when.asks_for_derivation();
-            if counts && self.holds(recipe.when, task)? {
+        let recipes = recipes::entry(task.derivative()).recipes.iter().copied();
+        self.first_of(recipes.filter(|recipe| derivation_counts || !recipe.when.asks_for_derivation()), task)
+    }
+
+    fn first_of(
+        &mut self,
+        recipes: impl Iterator<Item = &'static Recipe>,
+        task: &Task,
+    ) -> Result<&'static Recipe, Error> {
+        for recipe in recipes {
+            if self.holds(recipe.when, task)? {
                 return Ok(recipe);
             }
         }
@@ -159,7 +167,7 @@ impl Pipeline {
     fn start(&mut self, from: &Start, task: &Task) -> Result<Def, Error> {
         match from {
             Start::Function | Start::Calls(_) => self.source(&task.of),
-            Start::Differentiable => self.differentiable(&task.of),
+            Start::Differentiable => self.differentiable(&task.of, task.direction()),
             Start::Derivative(derivative) => self.unshared(&task.of, derivative, false),
             Start::Recipe(recipe, derivative) => {
                 self.unshared_by(recipe, &Task { derivative: Some(derivative.clone()), of: task.of.clone() })

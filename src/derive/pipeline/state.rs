@@ -28,6 +28,8 @@ pub struct Pipeline {
     pub(in crate::derive) watch: Watch,
     /// The results of recipes before sharing, from which other recipes start.
     pub(super) unshared: FxHashMap<(FunName, When), Def>,
+    /// The forward derivatives that carry tensors as states. They are differentiated backwards in another form.
+    pub(in crate::derive) carried: FxHashSet<FunName>,
     pub(super) in_progress: Vec<FunName>,
     /// Functions whose callees have all been made, or are being made.
     pub(super) closed: FxHashSet<FunName>,
@@ -56,6 +58,7 @@ impl Pipeline {
             chosen,
             watch,
             unshared: FxHashMap::default(),
+            carried: FxHashSet::default(),
             in_progress: Vec::new(),
             closed: FxHashSet::default(),
             written,

@@ -46,6 +46,9 @@ pub enum When {
     Records,
     /// The condition `Records`, when the derivation is `split`: the reverse derivative has two halves.
     RecordsInHalves,
+    /// The Jacobian of f keeps states that forward mode does not: f has folds with checkpoints, or carries tensors as
+    /// states.
+    OwnForward,
     /// Forward mode of f goes by pairs: its derivation is `tupled` or `polymorphic`.
     Pairs,
 }
@@ -95,6 +98,9 @@ impl When {
             When::SymmetricWithValue => "where f is a reverse derivative and all of its point varies, by symmetry",
             When::Records => "where the derivation of f is `tupled` or `split`, with records",
             When::RecordsInHalves => "where the derivation of f is `split`, with records",
+            When::OwnForward => {
+                "where f has a fold with checkpoints, or is a forward derivative that carries tensors as states"
+            }
             When::Pairs => "where the derivation of f is `tupled` or `polymorphic`",
         }
     }
@@ -104,7 +110,7 @@ impl When {
         match self {
             When::Records | When::RecordsInHalves | When::Pairs => true,
             When::Always | When::Written | When::External | When::PartOfWritten => false,
-            When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
+            When::OwnForward | When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
         }
     }
 }

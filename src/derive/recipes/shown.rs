@@ -4,8 +4,8 @@
 
 use super::recipe::Recipe;
 use super::rows::{
-    CATEGORY, FORWARD, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT,
-    VALUE_AND_TANGENT,
+    CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED,
+    VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
 use lm::term::Derivative;
@@ -19,6 +19,8 @@ pub enum Shown {
     Form(&'static Recipe),
     /// The steps of a recipe that have a heading, for a derivative.
     Way(&'static Recipe, Derivative),
+    /// The steps of the first recipe whose condition holds, for a derivative.
+    FirstOf(&'static [&'static Recipe], Derivative),
     /// The final form of a derivative, by any recipe.
     Whole(&'static str, Derivative),
 }
@@ -33,7 +35,7 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
                 ORIGINAL,
                 Shown::Form(&NORMAL),
                 Shown::Way(&JACOBIAN, Derivative::D),
-                Shown::Way(&FORWARD, Derivative::Fwd),
+                Shown::FirstOf(&[&FORWARD_OF_STATES, &FORWARD], Derivative::Fwd),
                 Shown::Way(&TRANSPOSED, Derivative::Dt),
                 Shown::Way(&REVERSE, Derivative::Rev),
             ];
@@ -79,10 +81,12 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
     }
 }
 
-/// Returns the headings under which `lmc demo` shows a derivation, in order.
+/// Returns the headings under which `lmc demo` shows the derivation of a function without checkpoints, in order.
 pub fn headings(derivation: Derivation) -> impl Iterator<Item = &'static str> {
-    shown(derivation).iter().flat_map(|shown| match shown {
+    let of_recipe = |recipe: &'static Recipe| recipe.steps.iter().filter_map(|step| step.heading).collect();
+    shown(derivation).iter().flat_map(move |shown| match shown {
         Shown::Original(heading) | Shown::Whole(heading, _) => vec![*heading],
-        Shown::Form(recipe) | Shown::Way(recipe, _) => recipe.steps.iter().filter_map(|step| step.heading).collect(),
+        Shown::Form(recipe) | Shown::Way(recipe, _) => of_recipe(recipe),
+        Shown::FirstOf(recipes, _) => recipes.last().map(|recipe| of_recipe(recipe)).unwrap_or_default(),
     })
 }
