@@ -5,14 +5,15 @@
 //! with each other.
 
 use super::{
-    add_destinations, anf, apply, carry_states, cse, dce, dead_components, fuse_sums, hoist_residuals,
+    add_destinations, anf, apply, carry_states, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_marked,
     inline_single_uses, merge_calls, pair_recursive_calls, simplify, transpose,
 };
 use crate::derive::schedule::strategy;
 use lm::effect::Effects;
+use lm::prim::Prim;
 use lm::rewriter::Rewriter;
 use lm::rewrites::Rewrites;
-use lm::term::{Def, Derivative, Fun, FunName, Supply};
+use lm::term::{Def, Derivative, Expr, Fun, FunName, Kind, Op, Supply};
 use lm::types::Type;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -39,6 +40,11 @@ pub struct PassLaw {
 #[rustfmt::skip]
 /// The table.
 pub static PASS_LAWS: &[PassLaw] = &[
+    PassLaw { name: "call-inline", source: "ours", pass: "inline_marked", run: in_place,
+        text:   "$inline(f(e)) = let x = e in b   when f(x) = b",
+        before: "(def g Float (y : Float) (mul y y))
+                 (def f Float (x : Float) (g (sin x)))",
+        after:  "(def f Float (x : Float) (let (y (sin x)) (mul y y)))" },
     PassLaw { name: "let-atom", source: "sec. 3", pass: "simplify", run: simplified,
         text:   "let x = a in b = b[x := a]   when a is a variable, a constant, or a short tuple of such",
         before: "(def f Float (x : Float) (let (y x) (sin y)))",
@@ -397,6 +403,14 @@ fn without_dead_components(def: &Def, supply: &mut Supply) -> Def {
 
 fn shared(def: &Def, _: &mut Supply) -> Def {
     cse::cse(def, &Effects::default(), &mut Rewrites::all())
+}
+
+/// In the instance g is the square.
+fn in_place(def: &Def, supply: &mut Supply) -> Def {
+    let y = supply.fresh("y", Type::Float);
+    let g = Def::new(FunName::base("g"), vec![y.clone()], Expr::prim(Prim::Mul, [Expr::var(&y), Expr::var(&y)]));
+    let body = |e: &Expr| matches!(e.kind(), Kind::App(Op::Call(_), _)).then_some(&g);
+    inline_marked::inline_marked(def, &body, supply, &mut Rewrites::all())
 }
 
 fn carried(def: &Def, supply: &mut Supply) -> Def {

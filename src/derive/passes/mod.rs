@@ -13,6 +13,7 @@ pub mod dce;
 pub mod dead_components;
 pub mod fuse_sums;
 pub mod hoist_residuals;
+pub mod inline_marked;
 pub mod inline_single_uses;
 pub mod laws;
 pub mod literal_zeros;
@@ -36,6 +37,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "rules", violation: rules::violation,
         purpose:       "applies the rewrite rules of the program",
         postcondition: "no rule that comes to an end matches anywhere" },
+    TermPass { name: "inline_marked", violation: inline_marked::violation,
+        purpose:       "inlines the calls that the program marks by `$inline`",
+        postcondition: "no marked call of a function that can be inlined is left" },
     TermPass { name: "anf", violation: anf::violation,
         purpose:       "names every intermediate value",
         postcondition: "each argument is an atom or a function, and each condition is an atom" },

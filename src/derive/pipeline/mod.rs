@@ -14,6 +14,7 @@ mod check;
 mod conditions;
 mod error;
 mod halves;
+mod inline;
 mod maps;
 mod nesting;
 mod pairs;
@@ -167,6 +168,7 @@ impl Pipeline {
     fn start(&mut self, from: &Start, task: &Task) -> Result<Def, Error> {
         match from {
             Start::Function | Start::Calls(_) => self.source(&task.of),
+            Start::Written => self.as_written(&task.of),
             Start::Differentiable => self.differentiable(&task.of, task.direction()),
             Start::Derivative(derivative) => self.unshared(&task.of, derivative, false),
             Start::Recipe(recipe, derivative) => {

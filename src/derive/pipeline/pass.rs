@@ -70,6 +70,7 @@ impl Pass {
     pub(in crate::derive) fn run(self, cx: &mut Pipeline, task: &Task, mut work: Work) -> Result<Work, Error> {
         let def = &work.def;
         work.def = match self {
+            Pass::InlineMarked => cx.with_marked_inlined(def),
             Pass::Normal => cx.normal(def),
             Pass::Anf => cx.anf(def),
             Pass::Convert => return Ok(cx.convert(work)),

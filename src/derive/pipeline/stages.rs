@@ -39,10 +39,16 @@ impl Pipeline {
         made.map(|()| stages)
     }
 
+    /// Returns a function with the calls that it marks by `$inline`.
+    pub(super) fn as_written(&mut self, name: &FunName) -> Result<Def, Error> {
+        let written = self.written_with_marks.get(name).cloned();
+        written.map_or_else(|| self.source(name), Ok)
+    }
+
     fn show(&mut self, shown: &Shown, name: &FunName, stages: &mut Vec<Stage>) -> Result<(), Error> {
         match shown {
             Shown::Original(heading) => {
-                let def = self.source(name)?;
+                let def = self.as_written(name)?;
                 stages.push(self.stage(heading, &Work::new(def)));
             }
             Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,

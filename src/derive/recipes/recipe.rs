@@ -58,6 +58,8 @@ pub enum When {
 pub enum Start {
     /// f itself.
     Function,
+    /// f with the calls that it marks by `$inline`.
+    Written,
     /// f in the form in which it is differentiated: with calls where f keeps records.
     Differentiable,
     /// A derivative of f, before sharing.

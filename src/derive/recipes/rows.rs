@@ -25,8 +25,8 @@ const APPLY: &[Pass] = &[Pass::Apply, Pass::Simplify("values"), Pass::Place];
 /// The function in normal form.
 pub(super) static NORMAL: Recipe = Recipe {
     when: When::Always,
-    from: Start::Function,
-    steps: &[step("Anf-ised original definition", &[Pass::Normal])],
+    from: Start::Written,
+    steps: &[step("Anf-ised original definition", &[Pass::InlineMarked, Pass::Normal])],
     source: "working notes, sec. 5.1",
 };
 
