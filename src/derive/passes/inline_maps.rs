@@ -66,12 +66,12 @@ impl Inline<'_> {
             Some(Derivative::Dt) => "call-transposed",
             Some(Derivative::Tupled) => "call-tupled",
             Some(Derivative::Polymorphic) => "call-polymorphic",
-            _ => "call-inline",
+            _ => "call-map",
         };
         if let Some(def) = (self.callees.body)(&f.name) {
-            return self.body("call-inline", &def, args);
+            return self.body("call-map", &def, args);
         }
-        if law == "call-inline" {
+        if law == "call-map" {
             return None;
         }
         if !self.rewrites.may(law) {

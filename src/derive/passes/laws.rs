@@ -5,15 +5,15 @@
 //! with each other.
 
 use super::{
-    add_destinations, anf, apply, apply_maps, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_maps,
-    inline_single_uses, merge_calls, pair_recursive_calls, simplify, transpose,
+    add_destinations, anf, apply, apply_maps, carry_states, cse, dce, dead_components, fuse_sums, hoist_residuals,
+    inline_maps, inline_marked, inline_single_uses, merge_calls, pair_recursive_calls, simplify, transpose,
 };
 use crate::derive::schedule::strategy;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::rewriter::Rewriter;
 use lm::rewrites::Rewrites;
-use lm::term::{Def, Derivative, Expr, Fun, FunName, Supply};
+use lm::term::{Def, Derivative, Expr, Fun, FunName, Kind, Op, Supply};
 use lm::types::Type;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -40,6 +40,11 @@ pub struct PassLaw {
 #[rustfmt::skip]
 /// The table.
 pub static PASS_LAWS: &[PassLaw] = &[
+    PassLaw { name: "call-inline", source: "ours", pass: "inline_marked", run: in_place,
+        text:   "$inline(f(e)) = let x = e in b   when f(x) = b",
+        before: "(def g Float (y : Float) (mul y y))
+                 (def f Float (x : Float) (g (sin x)))",
+        after:  "(def f Float (x : Float) (let (y (sin x)) (mul y y)))" },
     PassLaw { name: "let-atom", source: "sec. 3", pass: "simplify", run: simplified,
         text:   "let x = a in b = b[x := a]   when a is a variable, a constant, or a short tuple of such",
         before: "(def f Float (x : Float) (let (y x) (sin y)))",
@@ -274,6 +279,31 @@ pub static PASS_LAWS: &[PassLaw] = &[
                           (lam (p : Tuple Integer Float) (let ((i s) p) (tuple (add (mul (index i v) s) dc) s)))
                           ds
                           ($dummy Float)))" },
+    PassLaw { name: "fold-pairs", source: "Figs. 12-15", pass: "carry_states", run: carried,
+        text:   "let s = scanl(f, a, v) in let t = $loop(n, λ(i, r). e[s[i]], b, w) in c[s[n]] = \
+                 let ((y, r), z) = $loop(n, λ(i, (x, r)). let (r', z) = e[x] in ((f(x, v[i]), r'), z), (a, b), w) in \
+                 let t = (r, z) in c[y]   when n is the size of v",
+        before: "(def f Float ((a : Float) (v : Vec Float) (b : Float))
+                   (let ((n (size v))
+                         (s (scanl (lam (q : Tuple Float Float) (let ((x e) q) (mul x e))) a v))
+                         (t ($loop n (lam (p : Tuple Integer Float)
+                                       (let (((i r) p) (x (index i s)) (next (add r x)) (none (tuple))) (tuple next none)))
+                                     b
+                                     (tuple)))
+                         (y (index n s)))
+                     (mul y (get$1$2 t))))",
+        after:  "(def f Float ((a : Float) (v : Vec Float) (b : Float))
+                   (let ((n (size v))
+                         (both ($loop n
+                                      (lam (p : Tuple Integer (Tuple Float Float))
+                                        (let (((i t) p) ((x r) t) (e (index i v)) (q (tuple x e)) ((x1 e1) q) (y (mul x1 e1))
+                                              (p1 (tuple i r)) ((i1 r1) p1) (x2 x) (next (add r1 x2)) (none (tuple))
+                                              ((r2 z) (tuple next none)) (pair (tuple y r2)))
+                                          (tuple pair z)))
+                                      (tuple a b)
+                                      (tuple)))
+                         (ends (get$1$2 both)) (z (get$2$2 both)) (x (get$1$2 ends)) (r (get$2$2 ends)) (t (tuple r z)) (y x))
+                     (mul y (get$1$2 t))))" },
     PassLaw { name: "apply-ones", source: "derived", pass: "apply", run: applied,
         text:   "lmSum(v)ᵀ ⊙ r = build(size(v), λi. r)",
         before: "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (lmApply (lmTranspose (lmSum v)) dr))",
@@ -349,7 +379,7 @@ pub static PASS_LAWS: &[PassLaw] = &[
         before: "(def g Float (x : Float) (sin x))
                  (def f Float (x : Float) (lmApply (get$2$2 ([polymorphic g] x (lmOne 1.0))) 2.0))",
         after:  "(def f Float (x : Float) (lmApply (get$2$2 (let (t (lmOne 1.0)) (tuple (g x) (lmCompose ([D g] x) t)))) 2.0))" },
-    PassLaw { name: "call-inline", source: "derived", pass: "inline_maps", run: inlined_maps,
+    PassLaw { name: "call-map", source: "derived", pass: "inline_maps", run: inlined_maps,
         text:   "f(a, ..) = let x = a, .. in b   when f(x, ..) = b takes or gives a linear map",
         before: "(def twice Float (m : LM Float Float) (lmApply m (lmApply m 1.0))) (def f Float (x : Float) (twice (lmScale 1.0 x)))",
         after:  "(def f Float (x : Float) (let (m (lmScale 1.0 x)) (lmApply m (lmApply m 1.0))))" },
@@ -446,6 +476,18 @@ fn without_dead_components(def: &Def, supply: &mut Supply) -> Def {
 
 fn shared(def: &Def, _: &mut Supply) -> Def {
     cse::cse(def, &Effects::default(), &mut Rewrites::all())
+}
+
+/// In the instance g is the square.
+fn in_place(def: &Def, supply: &mut Supply) -> Def {
+    let y = supply.fresh("y", Type::Float);
+    let g = Def::new(FunName::base("g"), vec![y.clone()], Expr::prim(Prim::Mul, [Expr::var(&y), Expr::var(&y)]));
+    let body = |e: &Expr| matches!(e.kind(), Kind::App(Op::Call(_), _)).then_some(&g);
+    inline_marked::inline_marked(def, &body, supply, &mut Rewrites::all())
+}
+
+fn carried(def: &Def, supply: &mut Supply) -> Def {
+    carry_states::carry_states(def, &Effects::default(), supply, &mut Rewrites::all())
 }
 
 fn merged(def: &Def, supply: &mut Supply) -> Def {

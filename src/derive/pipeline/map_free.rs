@@ -59,9 +59,10 @@ impl Pipeline {
         Ok(Some(made))
     }
 
-    /// Returns the definition of a function as the program has it.
+    /// Returns the definition of a function as the program has it, with its linear maps, and with the calls that it marks
+    /// by `$inline`.
     pub(in crate::derive) fn as_written(&mut self, name: &FunName) -> Result<Def, Error> {
-        if let Some(def) = self.with_maps.get(name) {
+        if let Some(def) = self.written_with_marks.get(name).or_else(|| self.with_maps.get(name)) {
             return Ok(def.clone());
         }
         match self.program.defs.get(name).filter(|_| self.written.contains(name)) {

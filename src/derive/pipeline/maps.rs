@@ -43,10 +43,18 @@ impl Pipeline {
 
     /// Returns the Jacobian of a definition in normal form.
     pub(in crate::derive) fn jacobian(&mut self, normal: &Def) -> Result<Def, Error> {
-        let (written, externals) = (&self.written, &self.program.externals);
-        let by_hand = super::written::by_hand(written, externals);
+        let effects = self.effects.clone();
+        self.jacobian_with(normal, Checkpoints { option: self.checkpoint, effects: Some(&effects) })
+    }
+
+    /// Returns the Jacobian of a definition in normal form, which reads all states of folds.
+    pub(in crate::derive) fn jacobian_of_states(&mut self, normal: &Def) -> Result<Def, Error> {
+        self.jacobian_with(normal, Checkpoints::default())
+    }
+
+    fn jacobian_with(&mut self, normal: &Def, checkpoints: Checkpoints) -> Result<Def, Error> {
+        let by_hand = super::written::by_hand(&self.written, &self.program.externals);
         let supply = &mut self.program.supply;
-        let checkpoints = Checkpoints { option: self.checkpoint, effects: Some(&self.effects) };
         let jacobian = self.watch.fallible("jacobian", || jacobian(normal, supply, &by_hand, checkpoints))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
     }

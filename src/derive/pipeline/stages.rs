@@ -70,6 +70,11 @@ impl Pipeline {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
                 self.show_steps(recipe, task, stages)?;
             }
+            Shown::FirstOf(recipes, derivative) => {
+                let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
+                let recipe = self.first_of(recipes.iter().copied(), &task)?;
+                self.show_steps(recipe, task, stages)?;
+            }
             Shown::Whole(heading, derivative) => {
                 let def = self.source(&name.derived(derivative.clone()))?;
                 let mut stage = self.stage(heading, &Work::new(def));

@@ -6,6 +6,8 @@ use lm::term::Mode;
 /// A pass of a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
+    /// The bodies of functions in place of calls marked by `$inline`.
+    InlineMarked,
     /// Normal form; by the derivation `split`, through the category language.
     Normal,
     /// Normal form.
@@ -28,6 +30,8 @@ pub enum Pass {
     ApplyMaps,
     /// The Jacobian of a normal form.
     Jacobian,
+    /// The Jacobian of a normal form, which reads all states of folds, whatever the program says of checkpoints.
+    JacobianOfStates,
     /// The Jacobian that was written by hand, without names for maps.
     WrittenJacobian,
     /// The values of a normal form paired with their derivatives.
@@ -96,6 +100,8 @@ pub enum Pass {
     Refresh,
     /// Equal terms and calls at one point computed once.
     Share,
+    /// Folds over pairs of a state and a tangent, in place of loops that read the states of a fold.
+    CarryStates,
     /// The form that a person would write.
     Tidy,
     /// The rewrite rules of the program.

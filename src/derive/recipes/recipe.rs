@@ -50,6 +50,9 @@ pub enum When {
     Records,
     /// The condition `Records`, when the derivation is `split`: the reverse derivative has two halves.
     RecordsInHalves,
+    /// The Jacobian of f keeps states that forward mode does not: f has folds with checkpoints, or carries tensors as
+    /// states.
+    OwnForward,
     /// Forward mode of f goes by pairs: its derivation is `tupled` or `polymorphic`.
     Pairs,
 }
@@ -57,10 +60,12 @@ pub enum When {
 /// The definition that the first pass of a recipe takes.
 #[derive(Clone, Debug)]
 pub enum Start {
-    /// f itself, as the program has it.
+    /// f as the program has it.
     Written,
     /// f itself.
     Function,
+    /// f with the calls that it marks by `$inline`; without linear maps.
+    Marked,
     /// f in the form in which it is differentiated: with calls where f keeps records.
     Differentiable,
     /// A derivative of f, before sharing.
@@ -103,6 +108,9 @@ impl When {
             When::SymmetricWithValue => "where f is a reverse derivative and all of its point varies, by symmetry",
             When::Records => "where the derivation of f is `tupled` or `split`, with records",
             When::RecordsInHalves => "where the derivation of f is `split`, with records",
+            When::OwnForward => {
+                "where f has a fold with checkpoints, or is a forward derivative that carries tensors as states"
+            }
             When::Pairs => "where the derivation of f is `tupled` or `polymorphic`",
         }
     }
@@ -112,7 +120,7 @@ impl When {
         match self {
             When::Records | When::RecordsInHalves | When::Pairs => true,
             When::Always | When::Notes | When::Maps | When::Written | When::External | When::PartOfWritten => false,
-            When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
+            When::OwnForward | When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
         }
     }
 }

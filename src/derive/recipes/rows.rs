@@ -15,6 +15,8 @@ const fn quiet(passes: &'static [Pass]) -> Step {
 
 /// Shares work, makes the form that a person would write, and applies the rules of the program.
 const FINISH: &[Pass] = &[Pass::Share, Pass::Tidy, Pass::Rules];
+/// The passes of `FINISH`, for forward mode.
+const FINISH_FORWARD: &[Pass] = &[Pass::Share, Pass::CarryStates, Pass::Tidy, Pass::Rules];
 /// The passes of `FINISH`, for a definition whose work is shared already.
 const TIDY: &[Pass] = &[Pass::Refresh, Pass::Tidy, Pass::Rules];
 /// Leaves no linear map, and simple values.
@@ -24,7 +26,7 @@ const APPLY: &[Pass] = &[Pass::Apply, Pass::Simplify("values"), Pass::Place];
 pub(super) static MAP_FREE: Recipe = Recipe {
     when: When::Maps,
     from: Start::Written,
-    steps: &[step("Without linear maps", &[Pass::WithoutMaps])],
+    steps: &[step("Without linear maps", &[Pass::InlineMarked, Pass::WithoutMaps])],
     source: "working notes, Figs. 4 and 5",
 };
 
@@ -78,18 +80,20 @@ pub(super) static NOTES_REVERSE: Recipe = Recipe {
 const BY_SIDE: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("values"), Pass::Place];
 
 /// The function with its linear maps in normal form.
-pub(super) static NORMAL_MAPS: Recipe = in_normal_form(&[quiet(&[Pass::InlineMaps]), step("Normal form", SIMPLE)]);
+pub(super) static NORMAL_MAPS: Recipe =
+    in_normal_form(&[quiet(&[Pass::InlineMarked, Pass::InlineMaps]), step("Normal form", SIMPLE)]);
 
 /// The same, with Jacobians in place of their names.
 pub(super) static NORMAL_JACOBIANS: Recipe =
-    in_normal_form(&[quiet(&[Pass::InlineJacobians]), step("Normal form", SIMPLE)]);
+    in_normal_form(&[quiet(&[Pass::InlineMarked, Pass::InlineJacobians]), step("Normal form", SIMPLE)]);
 
 /// The function with its linear maps as matrices.
-pub(super) static MATRICES: Recipe = in_normal_form(&[quiet(&[Pass::InlineMaps]), step("Matrix", MATRIX)]);
+pub(super) static MATRICES: Recipe =
+    in_normal_form(&[quiet(&[Pass::InlineMarked, Pass::InlineMaps]), step("Matrix", MATRIX)]);
 
 /// The same, with Jacobians in place of their names.
 pub(super) static MATRICES_OF_JACOBIANS: Recipe =
-    in_normal_form(&[quiet(&[Pass::InlineJacobians]), step("Matrix", MATRIX)]);
+    in_normal_form(&[quiet(&[Pass::InlineMarked, Pass::InlineJacobians]), step("Matrix", MATRIX)]);
 
 const SIMPLE: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("normal"), Pass::Simplify("values")];
 const MATRIX: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("matrix"), Pass::Simplify("values")];
@@ -101,8 +105,8 @@ const fn in_normal_form(steps: &'static [Step]) -> Recipe {
 /// The function in normal form.
 pub(super) static NORMAL: Recipe = Recipe {
     when: When::Always,
-    from: Start::Function,
-    steps: &[step("Anf-ised original definition", &[Pass::Normal])],
+    from: Start::Marked,
+    steps: &[step("Anf-ised original definition", &[Pass::InlineMarked, Pass::Normal])],
     source: "working notes, sec. 5.1",
 };
 
@@ -163,9 +167,23 @@ pub(super) static FORWARD: Recipe = Recipe {
     steps: &[
         step("Forward derivative (unoptimised)", &[Pass::ApplyTo(Mode::Forward)]),
         step("Forward-mode derivative (optimised)", APPLY),
-        step("Forward-mode derivative (CSE'd)", FINISH),
+        step("Forward-mode derivative (CSE'd)", FINISH_FORWARD),
     ],
-    source: "working notes, Fig. 6",
+    source: "working notes, Figs. 6 and 14",
+};
+
+/// Forward mode by a Jacobian of its own, where that of reverse mode keeps states in another way.
+pub(super) static FORWARD_OF_STATES: Recipe = Recipe {
+    when: When::OwnForward,
+    from: Start::Differentiable,
+    steps: &[
+        step("The full Jacobian without checkpoints (unoptimised)", &[Pass::Normal, Pass::JacobianOfStates]),
+        step("The full Jacobian without checkpoints (optimised)", &[Pass::Simplify("jacobian")]),
+        step("Forward derivative (unoptimised)", &[Pass::ApplyTo(Mode::Forward)]),
+        step("Forward-mode derivative (optimised)", APPLY),
+        step("Forward-mode derivative (CSE'd)", FINISH_FORWARD),
+    ],
+    source: "working notes, Figs. 6 and 14",
 };
 
 /// Reverse mode by the Jacobian.
@@ -228,7 +246,7 @@ pub(super) static TANGENT: Recipe = Recipe {
 pub(super) static VALUE_BESIDE_TANGENT: Recipe = Recipe {
     when: When::Always,
     from: Start::Calls(&[Derivative::Fwd]),
-    steps: &[quiet(&[Pass::ValueBeside]), quiet(FINISH)],
+    steps: &[quiet(&[Pass::ValueBeside]), quiet(FINISH_FORWARD)],
     source: "working notes, sec. 5.2",
 };
 

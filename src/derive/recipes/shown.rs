@@ -4,9 +4,9 @@
 
 use super::recipe::Recipe;
 use super::rows::{
-    CATEGORY, FORWARD, JACOBIAN, MAP_FREE, MATRICES, MATRICES_OF_JACOBIANS, NORMAL, NORMAL_JACOBIANS, NORMAL_MAPS,
-    NOTES_FORWARD, NOTES_JACOBIAN, NOTES_REVERSE, NOTES_TRANSPOSED, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED,
-    VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
+    CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, MAP_FREE, MATRICES, MATRICES_OF_JACOBIANS, NORMAL,
+    NORMAL_JACOBIANS, NORMAL_MAPS, NOTES_FORWARD, NOTES_JACOBIAN, NOTES_REVERSE, NOTES_TRANSPOSED, POLYMORPHIC,
+    REVERSE, TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
 use lm::term::Derivative;
@@ -20,6 +20,8 @@ pub enum Shown {
     Form(&'static Recipe),
     /// The steps of a recipe that have a heading, for a derivative.
     Way(&'static Recipe, Derivative),
+    /// The steps of the first recipe whose condition holds, for a derivative.
+    FirstOf(&'static [&'static Recipe], Derivative),
     /// The final form of a derivative, by any recipe.
     Whole(&'static str, Derivative),
 }
@@ -35,7 +37,7 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
                 Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&JACOBIAN, Derivative::D),
-                Shown::Way(&FORWARD, Derivative::Fwd),
+                Shown::FirstOf(&[&FORWARD_OF_STATES, &FORWARD], Derivative::Fwd),
                 Shown::Way(&TRANSPOSED, Derivative::Dt),
                 Shown::Way(&REVERSE, Derivative::Rev),
             ];
@@ -118,10 +120,12 @@ pub fn simplified(form: NormalForm) -> [Shown; 2] {
     [ORIGINAL, Shown::Form(recipe)]
 }
 
-/// Returns the headings under which `lmc demo` shows a derivation, in order.
+/// Returns the headings under which `lmc demo` shows the derivation of a function without checkpoints, in order.
 pub fn headings(derivation: Derivation) -> impl Iterator<Item = &'static str> {
-    shown(derivation).iter().flat_map(|shown| match shown {
+    let of_recipe = |recipe: &'static Recipe| recipe.steps.iter().filter_map(|step| step.heading).collect();
+    shown(derivation).iter().flat_map(move |shown| match shown {
         Shown::Original(heading) | Shown::Whole(heading, _) => vec![*heading],
-        Shown::Form(recipe) | Shown::Way(recipe, _) => recipe.steps.iter().filter_map(|step| step.heading).collect(),
+        Shown::Form(recipe) | Shown::Way(recipe, _) => of_recipe(recipe),
+        Shown::FirstOf(recipes, _) => recipes.last().map(|recipe| of_recipe(recipe)).unwrap_or_default(),
     })
 }
