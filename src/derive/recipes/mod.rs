@@ -11,6 +11,7 @@
 //!
 //! Source: working notes, sec. 9, for the order and the headings of the derivation by Jacobians.
 
+mod calculus;
 mod pass;
 mod recipe;
 mod rows;
