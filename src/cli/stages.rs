@@ -84,13 +84,11 @@ fn print_stage(stage: &Stage, program: &Program, options: &StageOptions, out: &m
         let notation = if options.format == Notation::Ks { trace::Notation::Ks } else { trace::Notation::Infix(signs) };
         trace::text(stage, notation).lines().try_for_each(|line| writeln!(out, "{mark}{line}"))?;
     }
-    let text = match options.format {
-        Notation::Infix | Notation::Unicode if stage.category.is_some() => {
-            cl::print::definition(stage.category.as_ref().expect("just seen"), signs, WIDTH)
-        }
-        Notation::Infix => definition(&stage.def, infix::Format::Plain, WIDTH),
-        Notation::Unicode => definition(&stage.def, infix::Format::Signs, WIDTH),
-        Notation::Ks => ks::def(&stage.def, WIDTH),
+    let text = match (options.format, &stage.category) {
+        (Notation::Infix | Notation::Unicode, Some(category)) => cl::print::definition(category, signs, WIDTH),
+        (Notation::Ks, Some(category)) => cl::write::definition(category, WIDTH),
+        (Notation::Infix | Notation::Unicode, None) => definition(&stage.def, signs, WIDTH),
+        (Notation::Ks, None) => ks::def(&stage.def, WIDTH),
     };
     writeln!(out, "{}\n", text.trim_end())?;
     Ok(())

@@ -1,8 +1,10 @@
 //! The front end: from a source text to a checked program.
 
+use crate::derive::figures::fig09_11_category as cl;
 use crate::derive::passes::zeros_of_empty_sums;
 use crate::derive::pipeline;
 use crate::derive::{Checkpoint, Derivation};
+use crate::ks::category;
 use crate::ks::check::{self, CheckOptions, Checked};
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::{Reading, Sexp, Shape, read};
@@ -45,13 +47,19 @@ pub fn load_for(source: &Source, choices: impl Into<Choices>, timings: &Timings)
 }
 
 /// Does the same as [`load`] for a printed stage of a derivation, which may define derivatives of functions that it
-/// does not define.
+/// does not define. Definitions in the category language are checked, and left out.
 pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(
-        source,
-        CheckOptions { orphan_derivatives: true, record: Some(record), ..CheckOptions::default() },
-        &Timings::default(),
-    )
+    load_stage_with_categories(source).map(|(checked, _)| checked)
+}
+
+/// Does the same as [`load_stage`], and gives the definitions in the category language.
+pub fn load_stage_with_categories(source: &Source) -> Result<(Checked, Vec<cl::Def>), Vec<Diagnostic>> {
+    let mut reading = read_files(source);
+    let in_category: Vec<Sexp> = reading.forms.extract_if(.., |form| cl::read::is_definition(form)).collect();
+    let options = CheckOptions { orphan_derivatives: true, record: Some(record), ..CheckOptions::default() };
+    let checked = check_with(reading, options, &Timings::default())?;
+    let definitions = category::definitions(&in_category, &checked).map_err(|mistake| vec![mistake.into()])?;
+    Ok((checked, definitions))
 }
 
 /// Returns the type of the record that `[suffwdpass f]` gives, by doing the derivation. The checker asks the
@@ -61,7 +69,11 @@ fn record(checked: Checked, f: &FunName) -> Result<Type, Box<Diagnostic>> {
 }
 
 fn load_with(source: &Source, options: CheckOptions, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
-    let Reading { forms, errors, structure_is_sound } = timings.time("reading", || read_files(source));
+    check_with(timings.time("reading", || read_files(source)), options, timings)
+}
+
+fn check_with(reading: Reading, options: CheckOptions, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
+    let Reading { forms, errors, structure_is_sound } = reading;
     if !structure_is_sound {
         return Err(errors);
     }

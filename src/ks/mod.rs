@@ -13,6 +13,7 @@
 //!                                                 explain: each code at length
 //! ```
 
+mod category;
 pub mod check;
 pub mod diagnostic;
 pub mod explain;

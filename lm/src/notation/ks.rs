@@ -254,7 +254,8 @@ fn surface(p: Prim, args: &[Type]) -> Option<&'static str> {
     }
 }
 
-fn constant(c: &Constant) -> String {
+/// Returns a literal; infinities and nan, which have none, as divisions.
+pub fn constant(c: &Constant) -> String {
     match c {
         Constant::Float(x) if x.is_nan() => "(div 0.0 0.0)".into(),
         Constant::Float(x) if x.is_infinite() => format!("(div {:?} 0.0)", x.signum()),

@@ -10,6 +10,7 @@ pub fn unknown_variable(name: impl Display, suggestion: Option<String>) -> Diagn
     Diagnostic::error("E201", format!("unknown variable `{name}`")).suggestion(suggestion)
 }
 
+/// Makes the error for a name that no function has.
 pub fn unknown_function(name: impl Display, suggestion: Option<String>) -> Diagnostic {
     Diagnostic::error("E202", format!("unknown function `{name}`")).suggestion(suggestion)
 }

@@ -34,6 +34,7 @@ mod types;
 pub mod written;
 
 pub use checked::{Called, CheckOptions, Checked, Record};
+pub use error::{malformed, unknown_function};
 
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::Sexp;

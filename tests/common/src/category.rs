@@ -3,11 +3,13 @@
 
 use lm::notation::infix::Format;
 use lm::rewrites::Rewrites;
-use lm::term::{self, Program, Supply};
-use lmc::derive::figures::fig09_11_category::{self as cl, Argument, Term, print};
+use lm::term::{self, Expr, Fun, FunName, Kind, Op, Pattern, Program, Span, Supply, Var};
+use lmc::derive::figures::fig09_11_category::{self as cl, Argument, Def, Term, print, read, write};
 use lmc::derive::forms;
 use lmc::derive::passes::anf;
-use std::collections::BTreeSet;
+use lmc::ks::reader;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// The values of the environment that a term uses, by the rules of Fig. 11 alone.
 fn uses(c: &Term, size: usize) -> BTreeSet<usize> {
@@ -82,17 +84,80 @@ fn widest(c: &Term, size: usize) -> usize {
     inner.max(size)
 }
 
+/// Reads what is written of a definition in CL. It is the same, but for places and the names of variables.
+pub fn reads_back(def: &Def, functions: &HashMap<FunName, Arc<Fun>>) -> Result<(), String> {
+    let text = write::definition(def, 100);
+    let reading = reader::read(&text);
+    let [form] = reading.forms.as_slice() else { return Err(format!("{:?} in\n{text}", reading.errors)) };
+    let read = read::definition(form, &|name| functions.get(name).cloned(), &mut Supply::default());
+    let read = read.map_err(|mistake| format!("{mistake:?} in\n{text}"))?;
+    if same(&read, def) { Ok(()) } else { Err(format!("{read:?}\nis not\n{def:?}\nin\n{text}")) }
+}
+
+/// Whether definitions are the same, but for places and the names of variables.
+pub fn same(a: &Def, b: &Def) -> bool {
+    canonical(a) == canonical(b)
+}
+
+/// The functions that a term names.
+pub fn functions(e: &Expr, found: &mut HashMap<FunName, Arc<Fun>>) {
+    if let Kind::App(Op::Call(f) | Op::JacobianOfFun(f) | Op::JacobianAt(f), _) = e.kind() {
+        found.insert(f.name.clone(), f.clone());
+    }
+    e.children().for_each(|part| functions(part, found));
+}
+
+/// The definition without places, its variables numbered in order.
+fn canonical(def: &Def) -> Def {
+    let mut supply = Supply::default();
+    let params = def.params.iter().map(|x| renamed(x, &mut supply)).collect();
+    Def { fun: def.fun.clone(), params, body: numbered(&def.body, &mut supply) }
+}
+
+fn renamed(x: &Var, supply: &mut Supply) -> Var {
+    supply.fresh("x", x.ty().clone())
+}
+
+fn numbered(c: &Term, supply: &mut Supply) -> Term {
+    let mut next = |c: &Term| Box::new(numbered(c, supply));
+    match c {
+        Term::Identity | Term::Constant(_) | Term::Dummy(_) | Term::Pruning { .. } => c.clone(),
+        Term::Function { op, arity, .. } => Term::Function { op: op.clone(), arity: *arity, span: Span::default() },
+        Term::Compose(first, after) => Term::Compose(next(first), next(after)),
+        Term::Tuple(parts) => Term::Tuple(parts.iter().map(|part| *next(part)).collect()),
+        Term::If(c, yes, no) => Term::If(next(c), next(yes), next(no)),
+        Term::Let(pattern, rhs, body) => {
+            let rhs = next(rhs);
+            let pattern = match pattern {
+                Pattern::Var(x) => Pattern::Var(renamed(x, supply)),
+                Pattern::Tuple(xs) => Pattern::Tuple(xs.iter().map(|x| renamed(x, supply)).collect()),
+            };
+            Term::Let(pattern, rhs, Box::new(numbered(body, supply)))
+        }
+        Term::Binder { op, args, .. } => {
+            let arg = |arg: &Argument| match arg {
+                Argument::Value(c) => Argument::Value(numbered(c, supply)),
+                Argument::Function(x, c) => Argument::Function(renamed(x, supply), numbered(c, supply)),
+            };
+            Term::Binder { op: op.clone(), args: args.iter().map(arg).collect(), span: Span::default() }
+        }
+    }
+}
+
 /// A definition through CL, unpruned and pruned, is the definition.
 pub fn comes_back(def: &term::Def, supply: &mut Supply) -> Result<term::Def, String> {
     let converted = cl::convert(def);
     let pruned = cl::prune(&converted);
     let name = &def.fun.name;
+    let mut known = HashMap::new();
+    functions(&def.body, &mut known);
     for (c, what) in [(&converted, "converted"), (&pruned, "pruned")] {
         c.check().map_err(|error| format!("{name}, {what}: {error}"))?;
         let back = cl::back(c, supply);
         if back != *def {
             return Err(format!("{name}, {what}, comes back as {back:?}\ninstead of {def:?}"));
         }
+        reads_back(c, &known).map_err(|why| format!("{name}, {what}, reads back as something else: {why}"))?;
         let width = widest(&c.body, def.params.len());
         // An operator of n arguments is at most n prunings, a tuple, a composition and itself.
         let most = (4 + if what == "pruned" { width } else { 0 }) * (def.body.size() + 1);

@@ -19,13 +19,16 @@
 //! * `K(_)` is a value that is not read.
 //!
 //! The type system: `typing`. To CL: `convert`. The environment of the free variables only: `prune`. The
-//! meaning of a term, which is the way back: `back`. The text, for people: `print`.
+//! meaning of a term, which is the way back: `back`. The text for people: `print`. The text that is read back: `write`
+//! and `read`.
 
 pub mod back;
 pub mod convert;
 pub mod print;
 pub mod prune;
+pub mod read;
 pub mod typing;
+pub mod write;
 
 pub use back::back;
 pub use convert::convert;

@@ -1,4 +1,4 @@
-//! Prints CL, for people; the text is not read back.
+//! Prints CL, for people; `write` writes the text that is read back.
 //!
 //! ```text
 //! f2 : Float => Float
@@ -46,7 +46,7 @@ fn render(doc: Doc, width: usize) -> String {
 }
 
 /// Returns the parameters, and the variables that the combinators name, in order.
-fn variables(def: &Def) -> Vec<&Var> {
+pub(super) fn variables(def: &Def) -> Vec<&Var> {
     let mut found: Vec<&Var> = def.params.iter().collect();
     let mut rest = vec![&def.body];
     while let Some(c) = rest.pop() {
