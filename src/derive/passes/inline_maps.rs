@@ -29,8 +29,8 @@ pub struct Callees<'a> {
     pub body: &'a dyn Fn(&FunName) -> Option<Def>,
     /// Returns the Jacobian of a function, if it may be put in place of its name.
     pub jacobian: &'a dyn Fn(&FunName) -> Option<Def>,
-    /// Returns the types of the parameters of a function.
-    pub params: &'a dyn Fn(&FunName) -> Vec<Type>,
+    /// Returns the types of the parameters of a function, with respect to any part of its argument.
+    pub params: &'a dyn Fn(&FunName) -> Option<Vec<Type>>,
 }
 
 /// Puts the bodies of functions of linear maps in place of their calls.
@@ -62,44 +62,40 @@ impl Inline<'_> {
     }
 
     fn call(&mut self, f: &Fun, args: &[Expr]) -> Option<Expr> {
-        let law = match f.name.derivative() {
-            Some(Derivative::Dt) => "call-transposed",
-            Some(Derivative::Tupled) => "call-tupled",
-            Some(Derivative::Polymorphic) => "call-polymorphic",
-            _ => "call-map",
-        };
         if let Some(def) = (self.callees.body)(&f.name) {
             return self.body("call-map", &def, args);
         }
-        if law == "call-map" {
-            return None;
-        }
+        let law = match f.name.derivative()? {
+            Derivative::Dt => "call-transposed",
+            Derivative::Tupled => "call-tupled",
+            Derivative::Polymorphic => "call-polymorphic",
+            _ => return None,
+        };
         if !self.rewrites.may(law) {
             return None;
         }
         let mut bindings = Vec::new();
         let args: Vec<Expr> = args.iter().map(|a| name_it(a, self.supply, &mut bindings)).collect();
         let name = f.name.without_derivatives(1);
-        let params = (self.callees.params)(&name);
-        let (args, map) = match law {
-            "call-polymorphic" => (components(params.len(), &args[0]), Some(args[1].clone())),
-            _ => (args, None),
-        };
-        let result = match law {
-            "call-transposed" => f.result.as_lm().expect("a transposed Jacobian").0.clone(),
-            _ => f.result.as_tuple().expect("the value with a map")[0].clone(),
-        };
-        let fun = Fun { name, params, result };
-        let value = Arc::new(Fun { name: fun.name.unrestricted(), ..fun.clone() });
-        let jacobian = Expr::app(Op::JacobianOfFun(Arc::new(fun)), args.clone());
-        let map = match map {
-            // A map into a space of the same tangents is taken, too, but is composed with nothing.
-            Some(m) => Expr::try_app(Op::Prim(Prim::LmCompose), vec![jacobian, m], Span::default())?,
-            None => jacobian,
-        };
         let new = match law {
-            "call-transposed" => Expr::prim(Prim::LmTranspose, [map]),
-            _ => Expr::tuple([Expr::app(Op::Call(value), args), map]),
+            "call-transposed" => {
+                let (result, _) = f.result.as_lm()?;
+                let of = Fun { name, params: f.params.clone(), result: result.clone() };
+                Expr::prim(Prim::LmTranspose, [jacobian(of, args)])
+            }
+            "call-tupled" => {
+                let of = Fun { name, params: f.params.clone(), result: f.result.as_tuple()?[0].clone() };
+                Expr::tuple([value(&of, args.clone()), jacobian(of, args)])
+            }
+            _ => {
+                let params = (self.callees.params)(&name)?;
+                let point = components(params.len(), &args[0]);
+                let of = Fun { name, params, result: f.result.as_tuple()?[0].clone() };
+                let maps = vec![jacobian(of.clone(), point.clone()), args[1].clone()];
+                // A map into a space of the same tangents is taken, too, but is composed with nothing.
+                let after = Expr::try_app(Op::Prim(Prim::LmCompose), maps, Span::default())?;
+                Expr::tuple([value(&of, point), after])
+            }
         };
         Some(Expr::block(bindings, new))
     }
@@ -114,6 +110,15 @@ impl Inline<'_> {
         let bindings = def.params.iter().zip(args).map(given).collect();
         Some(renamed(&Expr::block(bindings, def.body.clone()), self.supply))
     }
+}
+
+fn value(f: &Fun, args: Vec<Expr>) -> Expr {
+    let value = Fun { name: f.name.unrestricted(), ..f.clone() };
+    Expr::app(Op::Call(Arc::new(value)), args)
+}
+
+fn jacobian(f: Fun, args: Vec<Expr>) -> Expr {
+    Expr::app(Op::JacobianOfFun(Arc::new(f)), args)
 }
 
 /// Returns the arguments that a point is, for a function of so many parameters.

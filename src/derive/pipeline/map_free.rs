@@ -16,7 +16,6 @@ use lm::notation::infix::{self, Format};
 use lm::notation::names::Names;
 use lm::rewrites::Rewrites;
 use lm::term::{Def, Derivative, FunName, Supply};
-use lm::types::Type;
 use rustc_hash::FxHashSet;
 
 /// The depth of calls of functions of maps.
@@ -104,9 +103,11 @@ impl Pipeline {
             call_order::calls(&def.body, &mut called);
             let called: FxHashSet<FunName> = called.into_iter().collect();
             for name in &called {
-                self.known(name)?;
-                if with_jacobians && name.derivative() == Some(&Derivative::D) {
-                    self.source(name)?;
+                match name.underived() {
+                    // Its parameters have to be known.
+                    Some((Derivative::Polymorphic, of)) => drop(self.source(&of.unrestricted())?),
+                    Some((Derivative::D, _)) if with_jacobians => drop(self.source(name)?),
+                    _ => {}
                 }
             }
             let (program, written) = (&self.program, &self.written);
@@ -117,10 +118,9 @@ impl Pipeline {
                 let found = program.defs.get(name).filter(|def| is_known && takes_or_gives_map(&def.fun));
                 found.filter(|_| !recursive.contains(name)).cloned()
             };
-            let params = |name: &FunName| -> Vec<Type> {
+            let params = |name: &FunName| {
                 let fun = program.defs.get(&name.unrestricted()).map(|def| &def.fun);
-                let fun = fun.or_else(|| program.externals.get(&name.unrestricted()));
-                fun.map(|fun| fun.params.clone()).unwrap_or_default()
+                fun.or_else(|| program.externals.get(&name.unrestricted())).map(|fun| fun.params.clone())
             };
             let jacobian = |name: &FunName| {
                 let found = program.defs.get(&name.derived(Derivative::D)).filter(|_| with_jacobians);
@@ -139,15 +139,6 @@ impl Pipeline {
             def = next;
         }
         Ok(def)
-    }
-
-    /// Makes the function that a name of a map-valued derivative is about, so that its types are known.
-    fn known(&mut self, name: &FunName) -> Result<(), Error> {
-        let is_defined = |p: &Pipeline| p.program.defs.contains_key(name) || p.program.externals.contains_key(name);
-        match name.underived() {
-            Some((_, of)) if !is_defined(self) => self.known(&of.unrestricted()),
-            _ => Ok(()),
-        }
     }
 
     /// Returns the definition with its maps applied.

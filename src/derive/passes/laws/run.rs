@@ -57,7 +57,7 @@ pub(super) fn inlined_maps(def: &Def, supply: &mut Supply) -> Def {
     let callees = inline_maps::Callees {
         body: &|name| (*name == twice.fun.name).then(|| twice.clone()),
         jacobian: &|name| (*name == FunName::base("double")).then(|| double.clone()),
-        params: &|_| vec![Type::Float],
+        params: &|_| Some(vec![Type::Float]),
     };
     inline_maps::inline_maps(def, callees, supply, &mut Rewrites::all())
 }
