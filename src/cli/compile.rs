@@ -200,8 +200,11 @@ fn leave_out(input: &Input, names: &mut Vec<FunName>) -> Vec<(FunName, Type)> {
 }
 
 fn without_c_form(name: &FunName, ty: &Type) -> Diagnostic {
-    Diagnostic::warning("W405", format!("`{name}` is left out: `{ty}` has no form in C"))
-        .remedy("use vectors of vectors for tensors that hold tensors, or name the functions to compile by `--fun`")
+    let remedy = match ty.mentions_lm() {
+        true => "apply the linear map in a function of values; that is compiled, and may call this one",
+        false => "use vectors of vectors for tensors that hold tensors, or name the functions to compile by `--fun`",
+    };
+    Diagnostic::warning("W405", format!("`{name}` is left out: `{ty}` has no form in C")).remedy(remedy)
 }
 
 /// Returns the entries and the functions that they call, as a program.

@@ -4,17 +4,14 @@ use super::choices::ChoiceOptions;
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::stages::StageOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::demos::{DEMOS, Demo};
-use crate::derive::figures::fig09_11_category as cl;
+use crate::derive::passes::inline_maps::takes_or_gives_map;
 use crate::derive::pipeline::Stage;
 use crate::ks::source::Source;
-use crate::trace;
 use clap::ValueEnum;
-use lm::notation::infix::{self, definition};
-use lm::notation::ks;
-use lm::term::{FunName, Program};
-use loops::interface::names_of_result;
+use lm::term::FunName;
 use std::io::Write;
 
 /// Options of `lmc demo`.
@@ -26,19 +23,15 @@ pub struct DemoOptions {
     /// The function to derive. Default: the function that the demo is about, or every function of the file.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
-    /// The notation of terms.
-    #[arg(long, value_enum, default_value_t = Notation::Infix)]
-    format: Notation,
-    /// Show each rewrite: its law, its place, and the term before and after.
-    #[arg(long)]
-    trace: bool,
-    /// What `--trace` prints: text, or a JSON document for each function, in which each rewrite is an edit of the
-    /// definition's text in KS-Lisp.
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = TraceFormat::Text, requires = "trace")]
-    trace_format: TraceFormat,
+    #[command(flatten)]
+    shown: StageOptions,
     /// Show only the stages with this heading, such as "Transposed Jacobian".
     #[arg(long, value_name = "NAME")]
     stage: Option<String>,
+    /// The rules of the derivation: those of lmc, or only those that the notes print. They put maps in place of their
+    /// names, derive reverse mode by ⊙ᴿ, and write indexing and sums by H.
+    #[arg(long, value_enum, default_value_t = Rules::Lmc, conflicts_with = "derivation")]
+    rules: Rules,
     /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
@@ -48,27 +41,14 @@ pub struct DemoOptions {
     watch: WatchOptions,
 }
 
+/// The rules of a derivation.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Notation {
-    /// Infix operators; linear maps as lmCompose(m, n).
-    Infix,
-    /// Infix operators; linear maps with the signs of the papers.
-    Unicode,
-    /// KS-Lisp, which `lmc check --stage` reads back.
-    Ks,
+enum Rules {
+    /// Those of the derivation.
+    Lmc,
+    /// Those of the working notes, as printed.
+    Notes,
 }
-
-/// The form of a trace.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum TraceFormat {
-    /// Lines, with the definition after them.
-    Text,
-    /// JSON.
-    Json,
-}
-
-const WIDTH: usize = 100;
-const RULE: &str = "-----";
 
 /// Prints the stages of derivations, or the list of demos.
 pub fn demo(options: &DemoOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
@@ -89,17 +69,12 @@ fn derive(options: &DemoOptions, format: ErrorFormat, watch: &Watch, out: &mut d
     };
     for function in functions {
         let function = input.with_respect_to(function, &options.wrt)?;
-        let stages = input.pipeline.stages(&function, options.trace).map_err(|error| input.underivable(error))?;
-        if options.trace_format == TraceFormat::Json {
-            let stages = chosen(&stages, options)?.into_iter().map(trace::data).collect();
-            let derivation = input.pipeline.derivation_of(&function).name();
-            let all = trace::DerivationData { function: function.to_string(), derivation, stages };
-            serde_json::to_writer_pretty(&mut *out, &all).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-            continue;
-        }
-        let program = input.pipeline.program();
-        chosen(&stages, options)?.into_iter().try_for_each(|stage| print(stage, program, options, out))?;
+        let stages = match options.rules {
+            Rules::Lmc => input.pipeline.stages(&function, options.shown.trace),
+            Rules::Notes => input.pipeline.stages_by_notes(&function, options.shown.trace),
+        };
+        let stages = stages.map_err(|error| input.underivable(error))?;
+        options.shown.print(&function, &chosen(&stages, options)?, &input.pipeline, out)?;
     }
     Ok(())
 }
@@ -145,31 +120,12 @@ fn of_files(options: &DemoOptions, format: ErrorFormat, watch: &Watch) -> Result
         return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
     }
     let input = Input::read_for(&options.names, options.choices.choices_to_show(), format, watch)?;
-    let functions = input.chosen(&options.fun)?;
+    let mut functions = input.chosen(&options.fun)?;
+    let program = input.pipeline.program();
+    let is_between_values = |f: &FunName| !takes_or_gives_map(&program.defs[f].fun);
+    // Functions of linear maps have no derivatives. They are put in place of their calls.
+    if options.fun.is_empty() && functions.iter().any(is_between_values) {
+        functions.retain(is_between_values);
+    }
     Ok((input, functions))
-}
-
-fn print(stage: &Stage, program: &Program, options: &DemoOptions, out: &mut dyn Write) -> Result<(), Failure> {
-    // In KS-Lisp the headings are comments, so that the output is a program stage by stage.
-    let mark = if options.format == Notation::Ks { "; " } else { "" };
-    writeln!(out, "{mark}{RULE}\n{mark}{}\n{mark}{RULE}", stage.heading)?;
-    if let Some(record) = &stage.record {
-        writeln!(out, "{mark}it records {record}")?;
-    }
-    if let Some(names) = names_of_result(program, &stage.def) {
-        writeln!(out, "{mark}it gives {names}")?;
-    }
-    let signs = if options.format == Notation::Unicode { infix::Format::Signs } else { infix::Format::Plain };
-    if options.trace {
-        let notation = if options.format == Notation::Ks { trace::Notation::Ks } else { trace::Notation::Infix(signs) };
-        trace::text(stage, notation).lines().try_for_each(|line| writeln!(out, "{mark}{line}"))?;
-    }
-    let text = match (options.format, &stage.category) {
-        (Notation::Infix | Notation::Unicode, Some(category)) => cl::print::definition(category, signs, WIDTH),
-        (Notation::Ks, Some(category)) => cl::write::definition(category, WIDTH),
-        (Notation::Infix | Notation::Unicode, None) => definition(&stage.def, signs, WIDTH),
-        (Notation::Ks, None) => ks::def(&stage.def, WIDTH),
-    };
-    writeln!(out, "{}\n", text.trim_end())?;
-    Ok(())
 }

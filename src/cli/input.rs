@@ -172,7 +172,7 @@ impl Input {
     /// Returns an error of a derivation, at the place of its function.
     pub fn underivable(&self, error: pipeline::Error) -> Failure {
         let place = error.function().and_then(|name| self.places.get(&without_derivations(name))).copied();
-        let diagnostic = Diagnostic { span: place, ..error.into() };
+        let diagnostic = Diagnostic { span: error.span().or(place), ..error.into() };
         shown(&self.source, &[diagnostic], self.format)
     }
 

@@ -21,6 +21,8 @@ mod native;
 pub mod progress;
 mod run;
 mod shell;
+mod simplify;
+mod stages;
 mod watch;
 
 use crate::ks::render::json_without_code;
@@ -46,6 +48,8 @@ struct Arguments {
 enum Command {
     /// Print every stage of a derivation. Without NAME, list the demos.
     Demo(demo::DemoOptions),
+    /// Print the normal form of functions that compute with linear maps, by the laws.
+    Simplify(simplify::SimplifyOptions),
     /// Read and type-check programs.
     Check(check::CheckOptions),
     /// Explain an error code, a derivative or a law. Without CODE, list the codes.
@@ -100,6 +104,7 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
     let format = arguments.error_format;
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options, format, &mut out),
+        Command::Simplify(options) => simplify::simplify(options, format, &mut out),
         Command::Check(options) => check::check(options, format, &mut out),
         Command::Explain(options) => explain::explain(options, &mut out),
         Command::Fmt(options) => fmt::fmt(options, format, &mut out),

@@ -49,9 +49,13 @@ fn run_watched(options: &RunOptions, format: ErrorFormat, watch: &Watch, out: &m
         let remedy = "write `(def main Integer () ...)`, or use `lmc demo` and `lmc compile`";
         return Err(Failure::Wrong(format!("`{name}` has no `main`; {remedy}")));
     }
+    let interprets = options.interpret || options.check_finite;
+    if interprets {
+        input.pipeline.keep_maps();
+    }
     input.require(&main)?;
     let program = input.pipeline.program();
-    let result = match options.interpret || options.check_finite {
+    let result = match interprets {
         true => watch.timings.time("running", || {
             let interpreter = Interpreter::with_output(program, &mut *out);
             let mut interpreter = if options.check_finite { interpreter.checking_finite() } else { interpreter };

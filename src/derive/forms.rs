@@ -66,7 +66,7 @@ pub fn without_unused_maps(e: &Expr, of: &Expr) -> Expr {
 }
 
 /// Returns the term with those of its bindings that are to be kept.
-fn with_bindings(e: &Expr, is_kept: &dyn Fn(&Binding) -> bool) -> Expr {
+pub fn with_bindings(e: &Expr, is_kept: &dyn Fn(&Binding) -> bool) -> Expr {
     match e.kind() {
         Kind::Const(_) | Kind::Var(_) => e.clone(),
         Kind::App(..) | Kind::Lam(..) => e.map_children(|a| with_bindings(a, is_kept)),

@@ -8,6 +8,7 @@ pub mod call_order;
 pub mod call_points;
 mod checkpoint;
 mod derivation;
+pub mod derived_call;
 pub mod figures;
 pub mod forms;
 pub mod partial_eval;

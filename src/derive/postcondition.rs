@@ -35,12 +35,14 @@ pub struct Facts<'a> {
     pub is_recursive: &'a dyn Fn(&FunName) -> bool,
     /// The rules that come to an end.
     pub rules: &'a [Rule],
+    /// Returns whether a term is a call that the program wants to be inlined.
+    pub is_inlined: &'a dyn Fn(&Expr) -> bool,
 }
 
 impl<'a> Facts<'a> {
-    /// Returns the facts about a definition without directions, recursive functions and rules.
+    /// Returns the facts about a definition without directions, recursive functions, rules and marked calls.
     pub fn new(effects: &'a Effects) -> Facts<'a> {
-        Facts { effects, directions: &[], is_recursive: &|_| false, rules: &[] }
+        Facts { effects, directions: &[], is_recursive: &|_| false, rules: &[], is_inlined: &|_| false }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The schedules: which laws each stage applies, and how. `lmc laws --schedule` prints them.
 
 use lm::law::{self, Law};
-use lm::strategy::Strategy;
+use lm::strategy::{LawSet, Strategy};
 use std::sync::{Arc, LazyLock};
 
 /// A named strategy.
@@ -34,6 +34,9 @@ const ELEMENTS: &[&str] = &[
     "index-build", "index-build-compose",
 ];
 
+/// A law of Jacobians only: in what is transposed, the second map is shared with others more often.
+const SCALES: &[&str] = &["scale-scale"];
+
 #[rustfmt::skip]
 const TRANSPOSITION: &[&str] = &[
     "transpose-transpose", "transpose-compose", "transpose-vcat", "transpose-hcat", "transpose-add", "transpose-zero",
@@ -44,6 +47,52 @@ const TRANSPOSITION: &[&str] = &[
 const APPLICATION: &[&str] = &[
     "apply-compose", "apply-vcat", "apply-hcat", "apply-add", "apply-zero", "apply-one", "apply-scale", "apply-scaleR",
     "apply-dot", "apply-get", "apply-if", "reverse-apply", "apply-index", "apply-at", "apply-sum", "apply-to",
+];
+
+/// Indexing and sums as the notes have them, by H.
+const FIGURE_2: &[&str] = &["index-hcatv", "sum-hcatv", "get-vcat"];
+
+/// The properties of linear maps; `S(k)` for the two operators that only maps from and to Float have.
+#[rustfmt::skip]
+const FIGURE_4: &[&str] = &[
+    "zero-compose", "compose-zero", "one-compose", "compose-one", "add-zero", "zero-add", "hcat-vcat", "compose-hcat",
+    "vcat-compose", "scale-compose", "scale-scale", "scale-add", "scaleR-scale", "dot-scale",
+];
+
+#[rustfmt::skip]
+const FIGURE_5: &[&str] = &[
+    "transpose-compose", "transpose-vcat", "transpose-hcat", "transpose-add", "transpose-zero", "transpose-one",
+    "transpose-scale", "transpose-transpose", "transpose-vcatv", "transpose-hcatv", "transpose-lambda",
+    "transpose-tlambda", "transpose-get", "transpose-scaleR", "transpose-dot", "transpose-if",
+];
+
+#[rustfmt::skip]
+const MATRIX: &[&str] = &[
+    "scale-zero", "scale-one", "one-rows", "scale-rows", "zero-rows", "zero-columns", "get-columns", "exchange",
+    "rows-compose", "compose-columns", "compose-assoc", "vcat-add", "hcat-add", "one-add-one", "one-add-scale",
+    "scale-add-one",
+];
+
+/// Laws of Figs. 4 and 5 that are not on the way to derivatives: those of the operators on tensors and functions, one
+/// that copies, and one for maps that are parameters.
+const FIGURES: &[&str] = &[
+    "transpose-vcatv",
+    "transpose-hcatv",
+    "transpose-lambda",
+    "transpose-tlambda",
+    "compose-hcat",
+    "reverse-apply",
+    "scale-scale",
+];
+
+/// Application as the notes print it: ⊙ and ⊙ᴿ, neither by the other.
+#[rustfmt::skip]
+const SIDES: &[&str] = &[
+    "apply-compose", "apply-vcat", "apply-hcat", "apply-add", "apply-zero", "apply-one", "apply-scale", "apply-lambda",
+    "apply-scaleR", "apply-dot", "apply-get", "apply-index", "apply-sum", "apply-to", "apply-transpose",
+    "reverse-compose", "reverse-vcat", "reverse-hcat", "reverse-add", "reverse-zero", "reverse-one", "reverse-scale",
+    "reverse-tlambda", "reverse-scaleR", "reverse-dot", "reverse-get", "reverse-index", "reverse-sum", "reverse-to",
+    "reverse-transpose",
 ];
 
 #[rustfmt::skip]
@@ -59,18 +108,35 @@ const VECTORS: &[&str] = &[
 /// The schedules, in the order in which they are used.
 pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
     let jacobians: Vec<&str> = law::all().keys().map(|name| &**name).filter(|n| n.starts_with("jacobian-")).collect();
-    let schedule = |name, purpose, groups: &[&[&'static str]]| {
-        let laws: Vec<Arc<Law>> = groups.iter().copied().flatten().map(|name| law::named(name).clone()).collect();
-        Schedule { name, purpose, strategy: Strategy::innermost(laws) }
+    let of = |groups: &[&[&'static str]]| -> Vec<Arc<Law>> {
+        groups.iter().copied().flatten().map(|name| law::named(name).clone()).collect()
+    };
+    let schedule = |name, purpose, groups: &[&[&'static str]]| Schedule {
+        name,
+        purpose,
+        strategy: Strategy::innermost(of(groups)),
     };
     vec![
-        schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, ELEMENTS, VECTORS]),
+        schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, SCALES, ELEMENTS, VECTORS]),
         schedule("transpose", "transposition, pushed to the leaves", &[TRANSPOSITION, MAPS, VECTORS]),
         schedule(
             "apply",
             "application, pushed to the leaves until no map is left",
             &[APPLICATION, TRANSPOSITION, MAPS, VECTORS],
         ),
+        Schedule {
+            name: "sides",
+            purpose: "one application of a map, from the left (⊙) or from the right (⊙ᴿ)",
+            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[SIDES, &jacobians])))),
+        },
+        schedule(
+            "normal",
+            "a linear map in normal form",
+            &[&jacobians, TRANSPOSITION, FIGURES, MAPS, SCALES, ELEMENTS, VECTORS],
+        ),
+        schedule("figures 2 and 4", "a Jacobian by the laws that the notes print", &[&jacobians, FIGURE_2, FIGURE_4]),
+        schedule("figure 5", "transposition by the laws that the notes print", &[FIGURE_2, FIGURE_4, FIGURE_5]),
+        schedule("matrix", "a map of tuples as its matrix", &[&jacobians, MATRIX, TRANSPOSITION, FIGURE_4, VECTORS]),
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
     ]
 });

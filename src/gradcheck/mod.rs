@@ -26,6 +26,7 @@ mod report;
 mod tangent;
 
 use crate::derive::call_order::calls;
+use crate::derive::passes::inline_maps::takes_or_gives_map;
 use crate::derive::pipeline::{Error, Pipeline};
 use indexmap::IndexSet;
 use lm::prim::Prim;
@@ -86,7 +87,8 @@ pub fn is_worth_checking(program: &Program, f: &FunName) -> bool {
     let fun = &program.defs[f].fun;
     let fits = |example: &Def| example.fun.result == fun.argument();
     let chosen = program.defs.get(&FunName::base(EXAMPLE)).is_none_or(fits);
-    chosen && fun.argument().is_differentiable() && fun.result.is_differentiable()
+    let can_vary = fun.argument().is_differentiable() && fun.result.is_differentiable();
+    chosen && can_vary && !takes_or_gives_map(fun)
 }
 
 /// The name of a function without parameters that gives the point.

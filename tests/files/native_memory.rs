@@ -8,8 +8,10 @@ use common::native::unoptimised;
 use libtest_mimic::Trial;
 use lm::interp::{ErrorKind, Interpreter};
 use lm::term::{Derivative, FunName};
+use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::Demo;
+use lmc::derive::Derivation;
 use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::Random;
 use lmc::ks::front;
@@ -28,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
     tests.extend(each::program(tape, "tests/cases/cost", reverse_mode_keeps_so_much_for_each_number));
     tests.extend(alone!(
         "native_memory": iterations_give_back_what_they_take, iterations_give_back_jagged_and_nested_tensors,
-        derivatives_give_back_jagged_tensors, rows_are_packed, calls_give_back_what_they_take,
+        derivatives_give_back_jagged_tensors, forward_derivatives_of_folds_keep_no_states, rows_are_packed, calls_give_back_what_they_take,
         the_derivative_of_indexing_is_cheap, memory_that_is_exhausted_is_an_error,
     ));
     tests
@@ -43,7 +45,12 @@ fn jit(text: &str, entries: &[FunName]) -> Jit {
 }
 
 fn jit_with(text: &str, entries: &[FunName], options: &Options) -> Jit {
-    let checked = front::load(&Source::new("case.ks", text)).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
+    jit_by(text, entries, Derivation::default(), options)
+}
+
+fn jit_by(text: &str, entries: &[FunName], derivation: Derivation, options: &Options) -> Jit {
+    let checked = front::load_for(&Source::new("case.ks", text), derivation, &Timings::default());
+    let checked = checked.unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
     let mut pipeline = Pipeline::new(checked);
     for name in entries {
         pipeline.require(name).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -245,6 +252,64 @@ fn calls_give_back_what_they_take() {
       (def f Float (v : Vec Float) (add (down v 3) (sumbuild 1000 (lam (i : Integer) (down v 3)))))";
     let jit = jit(text, &[f()]);
     assert!(peak(&jit, &f(), &[vector(100)]) <= 4 * floats(100));
+}
+
+/// Folds of all kinds, over w; v has four numbers.
+const FOLDS: &[&str] = &[
+    // Over numbers.
+    "(fold (lam (t : Tuple Float Float) (sin (mul (get$1$2 t) (add (get$2$2 t) (index 0 v))))) (index 1 v) w)",
+    // Over vectors.
+    "(sum (fold (lam (t : Tuple (Vec Float) Float)
+        (let ((s x) t) (build (size s) (lam (k : Integer) (sin (add (index k s) (mul x (index 0 s)))))))) v w))",
+    // Over pairs; tangents read one of them only.
+    "(let ((a b) (fold (lam (t : Tuple (Tuple Float (Vec Float)) Float)
+        (let ((s x) t) (let ((a b) s) (tuple (add a x) (ts_scale a b))))) (tuple 1.0 v) w)) (add a (sum b)))",
+    // In a fold.
+    "(fold (lam (t : Tuple Float Float)
+        (let ((s x) t) (cos (fold (lam (u : Tuple Float Float) (sin (mul (get$1$2 u) (get$2$2 u)))) (mul s x) w))))
+      1.0 w)",
+    // In a loop, a conditional, a callee.
+    "(sumbuild 3 (lam (i : Integer)
+        (fold (lam (t : Tuple Float Float) (exp (mul (get$1$2 t) (get$2$2 t)))) (index i v) w)))",
+    "(if (gt (index 0 v) 0.5)
+         (fold (lam (t : Tuple Float Float) (exp (mul (get$1$2 t) (get$2$2 t)))) (index 1 v) w)
+         (fold (lam (t : Tuple Float Float) (sin (mul (get$1$2 t) (get$2$2 t)))) (index 1 v) w))",
+    "(add (g (index 0 v) w) (mul 2.0 (g (index 1 v) w)))",
+    // The value of one fold in the next.
+    "(let (a (g (index 0 v) w)) (fold (lam (t : Tuple Float Float) (sin (mul (get$1$2 t) (get$2$2 t)))) (sin a) w))",
+    // With a choice of checkpoints.
+    "(checkpoint 3 (fold (lam (t : Tuple Float Float) (sin (mul (get$1$2 t) (get$2$2 t)))) (index 1 v) w))",
+];
+
+/// Returns the bytes that a derivative of a fold takes for so many steps.
+fn bytes_of_fold(jit: &Jit, name: &FunName, steps: usize) -> u64 {
+    let s = Value::Tuple(vec![vector(4), vector(steps)]);
+    let is_first = name.derivations.len() == 1;
+    let (s, ds) = if is_first {
+        (s.clone(), s)
+    } else {
+        (Value::Tuple(vec![s.clone(), s.clone()]), Value::Tuple(vec![s.clone(), s]))
+    };
+    peak(jit, name, &[s, ds])
+}
+
+fn forward_derivatives_of_folds_keep_no_states() {
+    let fwd = f().derived(Derivative::Fwd);
+    for (derivation, body) in Derivation::ALL.into_iter().flat_map(|d| FOLDS.iter().map(move |body| (d, body))) {
+        let text = format!(
+            "(def g Float ((a : Float) (w : Vec Float))
+               (fold (lam (t : Tuple Float Float) (sin (mul (get$1$2 t) (get$2$2 t)))) a w))
+             (def f Float ((v : Vec Float) (w : Vec Float)) {body})"
+        );
+        let names = [fwd.clone(), f().derived(Derivative::Jvp), fwd.derived(Derivative::Fwd)];
+        with_large_stack(|| {
+            let jit = jit_by(&text, &names, derivation, &unoptimised());
+            for name in &names {
+                let [few, many] = [3, 1_000].map(|steps| bytes_of_fold(&jit, name, steps));
+                assert_eq!(few, many, "{name}, {}: {text}", derivation.name());
+            }
+        });
+    }
 }
 
 /// No vector of zeros for each index: the peak would not show it, but the work would.

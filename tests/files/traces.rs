@@ -2,19 +2,24 @@
 //! alone, and the naive evaluator gives the same before and after it. Of the demos, by all derivations, and of random
 //! programs. Of the slowest demos every seventh step is evaluated; the campaign evaluates all.
 
-use super::each::{Outcome, alone, row};
+use super::each::{Outcome, alone, program, row};
 use common::cost::{pipeline, point_of_demo};
-use common::generate_scaled::program;
+use common::files;
+use common::generate_scaled;
 use common::random::{cases, large, seed};
-use common::trace::{Plan, Tally, holds, stage_holds};
+use common::trace::{Plan, Tally, agree, holds, stage_holds, stages_hold};
 use libtest_mimic::Trial;
+use lm::law;
 use lm::prim::Prim;
-use lm::term::{Expr, FunName};
+use lm::term::{Derivative, Expr, FunName};
 use lm::value::Value;
 use lmc::demos::{DEMOS, Demo};
 use lmc::derive::Derivation;
 use lmc::derive::pipeline::Stage;
+use lmc::derive::recipes::NormalForm;
 use lmc::gradcheck::Random;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -23,7 +28,12 @@ pub fn tests() -> Vec<Trial> {
         row("traces::of_demos", &format!("{}_{}", demo.name, derivation.name()), move || of_demo(demo, derivation))
     });
     let mut tests: Vec<Trial> = demos.collect();
-    tests.extend(alone!("traces": of_random_programs, a_step_that_is_not_true_is_found));
+    let by_notes = |demo: &'static Demo| row("traces::by_rules_of_the_notes", demo.name, move || by_notes(demo));
+    tests.extend(DEMOS.iter().filter(|demo| BY_NOTES.contains(&demo.name)).map(by_notes));
+    tests.extend(program("traces::normal_forms", "tests/cases/maps", normal_forms));
+    tests.extend(
+        alone!("traces": of_random_programs, a_step_that_is_not_true_is_found, each_law_of_figures_4_and_5_is_applied),
+    );
     tests
 }
 
@@ -39,6 +49,64 @@ fn of_demo(demo: &Demo, derivation: Derivation) -> Outcome {
     if evaluated > 0 || !maps { Ok(()) } else { Err(format!("none of {steps} steps is evaluated")) }
 }
 
+/// The demos whose Jacobians are small without names for maps.
+const BY_NOTES: [&str; 8] = ["ex1", "ex2", "ex3", "ex4", "ex5", "ex10", "ex11", "black_scholes"];
+
+/// Checks the derivation by the rules of the notes alone, and that it gives the derivatives that the default one gives.
+fn by_notes(demo: &Demo) -> Outcome {
+    let mut p = pipeline(demo.text, Derivation::default())?;
+    let f = FunName::base(demo.fun);
+    let point = point_of_demo(&p, &f);
+    let stages = p.stages_by_notes(&f, true).map_err(|error| error.to_string())?;
+    let plan = Plan { point: &point, maps: has_small_maps(demo.name), spread: if large() { 1 } else { 7 } };
+    let Tally { steps, evaluated } = stages_hold(&mut p, &f, &stages, plan)?;
+    println!("{steps} steps, {evaluated} evaluated");
+    for derivative in [Derivative::Fwd, Derivative::Rev] {
+        let name = f.derived(derivative);
+        p.require(&name).map_err(|error| error.to_string())?;
+        let by_notes = stages.iter().rfind(|stage| stage.def.fun.name == name).expect("a last stage");
+        let usual = p.program().defs[&name].clone();
+        agree(&mut p, &f, &by_notes.def, &usual, &point)?;
+    }
+    Ok(())
+}
+
+/// Checks the normal forms of all functions of a program: with names of Jacobians and without, and as matrices.
+fn normal_forms(path: &Path) -> Outcome {
+    let text = files::text(path);
+    let mut p = pipeline(&text, Derivation::default())?;
+    let all: Vec<FunName> = p.program().defs.keys().filter(|f| f.derivations.is_empty()).cloned().collect();
+    let mut evaluated = 0;
+    let forms = [(false, false), (true, false), (true, true)];
+    let forms = forms.map(|(has_jacobians, is_matrix)| NormalForm { has_jacobians, is_matrix });
+    for (f, form) in all.iter().flat_map(|f| forms.map(|form| (f, form))) {
+        let argument = p.program().defs[f].fun.argument();
+        if argument.mentions_lm() {
+            continue;
+        }
+        // Vectors have elements.
+        let point = Random::new(3).point(&argument);
+        let stages = p.normal_form(f, form, true).map_err(|error| error.to_string())?;
+        evaluated += stages_hold(&mut p, f, &stages, Plan { point: &point, maps: true, spread: 1 })?.evaluated;
+    }
+    if evaluated > 0 { Ok(()) } else { Err("no step is evaluated".into()) }
+}
+
+/// Each law of Figs. 4 and 5 is a step of a trace that a user can print.
+fn each_law_of_figures_4_and_5_is_applied() {
+    let mut p =
+        pipeline(&files::text(&files::path("tests/cases/maps/figures.ks")), Derivation::default()).expect("a program");
+    let all: Vec<FunName> = p.program().defs.keys().cloned().collect();
+    let mut applied = BTreeSet::new();
+    for f in &all {
+        let stages = p.normal_form(f, NormalForm::default(), true).unwrap_or_else(|error| panic!("{f}: {error}"));
+        applied.extend(stages.iter().flat_map(|stage| &stage.steps).map(|step| step.law.clone()));
+    }
+    let of_figures = law::all().values().filter(|law| ["Fig. 4", "Fig. 5"].contains(&&*law.source));
+    let missing: Vec<_> = of_figures.map(|law| law.name.clone()).filter(|name| !applied.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// Returns whether the Jacobian of a demo is small as a tree.
 fn has_small_maps(demo: &str) -> bool {
     !matches!(demo, "ex6" | "ex10" | "ode" | "cnn" | "lstm" | "det" | "ba")
@@ -50,7 +118,7 @@ const LONGEST: usize = 1_500;
 fn of_random_programs() {
     let (seed, count) = (seed(), cases(12) as usize);
     println!("LMC_SEED={seed} LMC_CASES={count}");
-    let programs = (0..).map(|number| program(seed, number)).filter(|text| text.len() <= LONGEST);
+    let programs = (0..).map(|number| generate_scaled::program(seed, number)).filter(|text| text.len() <= LONGEST);
     let mut evaluated = 0;
     for (number, text) in programs.take(count).enumerate() {
         let derivation = Derivation::ALL[number % Derivation::ALL.len()];

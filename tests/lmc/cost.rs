@@ -128,10 +128,13 @@ fn calls_under_conditionals_are_not_run_again_at_each_level() {
 
 #[test]
 fn nested_conditionals_are_computed_once() {
-    let (r5, p5) = reverse_and_primal(&nested_conditionals(5));
-    let (r20, p20) = reverse_and_primal(&nested_conditionals(20));
-    assert!(r20 <= 4 * p20, "{r20} against {p20}");
-    assert!(r20 * p5 <= r5 * p20 + 8 * p5, "{r20}/{p20} against {r5}/{p5}");
+    // More than twelve levels are differentiated with records.
+    for (few, many) in [(5, 12), (15, 40)] {
+        let (r1, p1) = reverse_and_primal(&nested_conditionals(few));
+        let (r2, p2) = reverse_and_primal(&nested_conditionals(many));
+        assert!(r2 <= 4 * p2, "{r2} against {p2}");
+        assert!(r2 * p1 <= r1 * p2 + 8 * p1, "{r2}/{p2} against {r1}/{p1}");
+    }
 }
 
 /// The notes print `(t1 * t2 + t1 * t2) * dx` with `t1 = x + x * x`, `t2 = x + x` as the derivative of

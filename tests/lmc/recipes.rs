@@ -27,7 +27,10 @@ fn the_last_recipe_is_for_any_function_and_conditions_differ() {
 #[test]
 fn the_demo_prints_the_headings_of_the_rows() {
     lmc::with_large_stack(|| {
-        let source = Source::new("f.ks", "(def f Float ((x : Float) (y : Float)) (let (z (mul x y)) (mul z (sin z))))");
+        let source = Source::new(
+            "f.ks",
+            "(def f Float ((x : Float) (y : Float)) (let (z (lmApply (lmScale x y) x)) (mul z (sin z))))",
+        );
         for derivation in Derivation::ALL {
             let checked = front::load_for(&source, derivation, &Timings::default()).expect("it is right");
             let stages = Pipeline::new(checked).stages(&FunName::base("f"), false).expect("f derives");

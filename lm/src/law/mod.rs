@@ -5,6 +5,7 @@
 
 pub mod check;
 mod matching;
+mod matrix;
 mod native;
 mod parse;
 mod pattern;
@@ -201,7 +202,7 @@ fn is_shape(e: &Expr) -> bool {
 pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
     static LAWS: LazyLock<IndexMap<Arc<str>, Arc<Law>>> = LazyLock::new(|| {
         let table = include_str!("../../laws/linear.laws").lines().filter_map(read_line);
-        let native = native::NATIVE.iter().map(|n| Law {
+        let native = native::NATIVE.iter().chain(matrix::MATRIX).map(|n| Law {
             name: n.name.into(),
             source: n.source.into(),
             text: n.text.into(),

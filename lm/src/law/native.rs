@@ -37,6 +37,8 @@ pub enum Head {
     Tuple,
     /// The Jacobian of a primitive.
     Jacobian,
+    /// A projection map.
+    Projection,
 }
 
 impl Head {
@@ -48,13 +50,13 @@ impl Head {
             Kind::App(Op::Get(..), _) => Some(Head::Get),
             Kind::App(Op::Tuple, _) => Some(Head::Tuple),
             Kind::App(Op::JacobianOf(_), _) => Some(Head::Jacobian),
+            Kind::App(Op::LmGet(..), _) => Some(Head::Projection),
             Kind::App(
                 Op::Assert
                 | Op::Dummy
                 | Op::Call(_)
                 | Op::JacobianOfFun(_)
                 | Op::JacobianAt(_)
-                | Op::LmGet(..)
                 | Op::Pack(_)
                 | Op::Unpack(_),
                 _,
@@ -89,7 +91,7 @@ pub static NATIVE: &[Native] = &[
     Native { name: "collect",         source: "derived",    text: "(m ∘ p) ⊕ n ⊕ (m' ∘ p) = ((m ⊕ m') ∘ p) ⊕ n, in any order and number", head: Some(Head::Prim(Prim::LmAdd)), rewrite: collect },
 ];
 
-fn prim2(e: &Expr, p: Prim) -> Option<(&Expr, &Expr)> {
+pub(super) fn prim2(e: &Expr, p: Prim) -> Option<(&Expr, &Expr)> {
     match e.args_of_prim(p)? {
         [a, b] => Some((a, b)),
         _ => None,
@@ -97,7 +99,7 @@ fn prim2(e: &Expr, p: Prim) -> Option<(&Expr, &Expr)> {
 }
 
 /// Returns the index, size and witness of a projection map.
-fn projection(m: &Expr) -> Option<(usize, usize, &Expr)> {
+pub(super) fn projection(m: &Expr) -> Option<(usize, usize, &Expr)> {
     match m.kind() {
         Kind::App(Op::LmGet(i, n), args) => Some((*i, *n, &args[0])),
         _ => None,

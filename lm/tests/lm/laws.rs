@@ -251,6 +251,27 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
             let ms: Vec<Expr> = types.iter().map(|t| r.map(&Type::Float, t, 1)).collect();
             Expr::prim(Prim::LmCompose, [get, Expr::prim(Prim::LmVCat, ms)])
         }
+        "one-rows" => Expr::prim(Prim::LmOne, [r.term(&s, 0)]),
+        "scale-rows" => Expr::prim(Prim::LmScale, [r.term(&s, 0), Expr::float(r.small() as f64)]),
+        "zero-rows" => Expr::prim(Prim::LmZero, [r.term(&types[0], 0), r.term(&s, 0)]),
+        "zero-columns" => Expr::prim(Prim::LmZero, [r.term(&s, 0), r.term(&Type::Float, 0)]),
+        "get-columns" => get,
+        "exchange" => {
+            let t = Type::tuple((0..1 + r.below(3)).map(|_| r.ty(1)).collect::<Vec<_>>());
+            let parts = t.as_tuple().expect("a tuple").to_vec();
+            let column = |r: &mut Random, s: &Type| {
+                Expr::prim(Prim::LmVCat, parts.iter().map(|t| r.map(s, t, 1)).collect::<Vec<_>>())
+            };
+            Expr::prim(Prim::LmHCat, types.iter().map(|s| column(r, s)).collect::<Vec<_>>())
+        }
+        "rows-compose" => {
+            let rows: Vec<Expr> = types.iter().map(|t| r.map(&Type::Float, t, 1)).collect();
+            Expr::prim(Prim::LmCompose, [Expr::prim(Prim::LmVCat, rows), r.map(&s, &Type::Float, 2)])
+        }
+        "compose-columns" => {
+            let columns: Vec<Expr> = types.iter().map(|t| r.map(t, &Type::Float, 1)).collect();
+            Expr::prim(Prim::LmCompose, [r.map(&Type::Float, &s, 2), Expr::prim(Prim::LmHCat, columns)])
+        }
         "transpose-get" => Expr::prim(Prim::LmTranspose, [get]),
         "get-zero" => Expr::app(Op::Get(i, n), vec![Expr::prim(Prim::ZeroOf, [r.term(&s, 0)])]),
         "get-tuple" => Expr::app(Op::Get(i, n), vec![r.term(&s, 0)]),

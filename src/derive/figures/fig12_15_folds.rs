@@ -74,8 +74,10 @@ impl Nabla<'_> {
         let i = self.supply.fresh("i", Type::Integer);
         let steps = Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), Expr::var(&i))]);
         let scan = Expr::prim(Prim::Scanl, [renamed(&Expr::lam(pair, step), self.supply), a.clone(), steps]);
-        let states = self.bind_as("states", scan);
+        let last = self.out.pop().expect("the value was bound");
+        let states = self.bind_as("states", scan.at(last.rhs.span()));
         let end = Expr::var(y);
+        self.out.push(Binding { rhs: value_of_loop(&last.rhs, n, &states), ..last });
         let recurrence = Recurrence { n: n.clone(), states, start: a, end: &end, f, over: None };
         self.recurrence(recurrence, |_, step, _| step)
     }
@@ -164,6 +166,18 @@ impl Nabla<'_> {
         free.retain(|x| self.maps.contains_key(&x.id()));
         free
     }
+}
+
+/// Returns the value of a loop. Without outputs, that is the last of its states.
+fn value_of_loop(value: &Expr, n: &Expr, states: &Expr) -> Expr {
+    let [_, outputs] = value.ty().as_tuple().expect("a loop gives a state and outputs") else {
+        panic!("a loop gives two values")
+    };
+    if *outputs != Type::tuple([]) {
+        return value.clone();
+    }
+    let last = Expr::prim(Prim::Index, [n.clone(), states.clone()]);
+    Expr::tuple([last, Expr::tuple([])]).at(value.span())
 }
 
 /// A recurrence: f goes from state to state.

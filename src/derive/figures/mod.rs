@@ -12,7 +12,7 @@
 //! | Fig. 9 | the category language: syntax | [`fig09_11_category`] | |
 //! | Fig. 10 | its semantics, conversion and pruning | [`fig09_11_category`]: `convert`, `prune`, `back` | |
 //! | Fig. 11 | its types | [`fig09_11_category::typing`] | |
-//! | Figs. 12-15 | folds, forward and reverse | [`fig12_15_folds`] | `apply-fold`, `transpose-fold` |
+//! | Figs. 12-15 | folds, forward and reverse | [`fig12_15_folds`] | `apply-fold`, `transpose-fold`, `fold-pairs` |
 //! | sec. 5.4 | records | [`records`] | `call-recorded` |
 //! | sec. 6.1 | the two halves, by rules on the category language | [`fig09_11_category`]: `forward`, `reverse` | |
 //!

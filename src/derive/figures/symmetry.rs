@@ -200,13 +200,19 @@ impl Pipeline {
     }
 
     /// Returns the definition to differentiate: the function's own, or, where that keeps records or has the text of a
-    /// reverse derivative in it, one with calls.
-    pub(in crate::derive) fn differentiable(&mut self, name: &FunName) -> Result<Def, Error> {
+    /// reverse derivative in it, one with calls. A forward derivative that carries tensors
+    /// from step to step is differentiated backwards in the form before that: each loop then has one task, and
+    /// cotangents are added in place.
+    pub(in crate::derive) fn differentiable(&mut self, name: &FunName, mode: Mode) -> Result<Def, Error> {
         let def = self.source(name)?;
         let Some((outermost, of)) = name.underived().filter(|_| !self.written.contains(name)) else { return Ok(def) };
         if outermost.varying().is_some() {
-            let whole = self.differentiable(&of)?;
+            let whole = self.differentiable(&of, mode)?;
             return Ok(self.copy_named(&whole, name));
+        }
+        if mode == Mode::Reverse && self.carried.contains(name) {
+            let applied = self.unshared(&of, &outermost, true)?;
+            return self.finished(&applied);
         }
         let has_text_of_reverse = matches!(outermost, Derivative::Vjp | Derivative::SufRev | Derivative::JacRev)
             && !self.depends_on_hand(&of);

@@ -11,6 +11,7 @@
 //! Source: working notes, sec. 3 and Fig. 4. Takes: `lmApply(block, dx)` as a definition's body, below value bindings.
 //! Gives: no linear maps.
 
+use crate::derive::derived_call::call_derivative;
 use crate::derive::forms::{self, without_unused_maps};
 use crate::derive::postcondition::Facts;
 use lm::law::{component_source, name_it};
@@ -286,7 +287,7 @@ impl Apply<'_, '_> {
             return Ok(applied_later(m, &dx));
         }
         if let Some((fun, args)) = as_jacobian(m) {
-            return Ok(call_derivative(Derivative::Fwd, fun, args, dx, &fun.result));
+            return Ok(call_derivative(Derivative::Fwd, fun, args, dx));
         }
         if let Some(fold) = m.args_of_prim(Prim::LmFold) {
             let dx = self.name_it(&dx, out);
@@ -294,7 +295,7 @@ impl Apply<'_, '_> {
         }
         let m = transposed.expect("other laws are of transposed maps");
         if let Some((fun, args)) = as_jacobian(m) {
-            return Ok(call_derivative(Derivative::Rev, fun, args, dx, &fun.varying()));
+            return Ok(call_derivative(Derivative::Rev, fun, args, dx));
         }
         if let Some((fun, args)) = at_record(m) {
             return Ok(call_second_half(fun, &args[0], dx));
@@ -335,17 +336,6 @@ fn call_second_half(fun: &Fun, record: &Expr, dr: Expr) -> Expr {
         result: fun.varying().tangent(),
     };
     Expr::app(Op::Call(Arc::new(half)), vec![dr, record.clone()])
-}
-
-/// Returns `fwd$f(x, dx)` or `rev$f(x, dr)`, by their definition (Fig. 6).
-fn call_derivative(derivative: Derivative, fun: &Fun, args: &[Expr], dx: Expr, like: &lm::types::Type) -> Expr {
-    let argument = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
-    let derived = Fun {
-        name: fun.name.derived(derivative),
-        params: vec![argument.ty().clone(), dx.ty().clone()],
-        result: like.tangent(),
-    };
-    Expr::app(Op::Call(Arc::new(derived)), vec![argument, dx])
 }
 
 /// Returns what breaks the postcondition: a value that is a linear map.

@@ -7,11 +7,15 @@
 pub mod add_destinations;
 pub mod anf;
 pub mod apply;
+pub mod apply_maps;
+pub mod carry_states;
 pub mod cse;
 pub mod dce;
 pub mod dead_components;
 pub mod fuse_sums;
 pub mod hoist_residuals;
+pub mod inline_maps;
+pub mod inline_marked;
 pub mod inline_single_uses;
 pub mod laws;
 pub mod literal_zeros;
@@ -35,6 +39,15 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "rules", violation: rules::violation,
         purpose:       "applies the rewrite rules of the program",
         postcondition: "no rule that comes to an end matches anywhere" },
+    TermPass { name: "inline_marked", violation: inline_marked::violation,
+        purpose:       "inlines the calls that the program marks by `$inline`",
+        postcondition: "no marked call of a function that can be inlined is left" },
+    TermPass { name: "inline_maps", violation: inline_maps::violation,
+        purpose:       "writes calls of functions of linear maps as what they say of maps",
+        postcondition: "no transposed Jacobian is called by its name" },
+    TermPass { name: "apply_maps", violation: apply_maps::violation,
+        purpose:       "applies the linear maps of a program, from either side",
+        postcondition: "no application is of an operator for which there is a law" },
     TermPass { name: "anf", violation: anf::violation,
         purpose:       "names every intermediate value",
         postcondition: "each argument is an atom or a function, and each condition is an atom" },
@@ -74,6 +87,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "fuse_sums", violation: fuse_sums::violation,
         purpose:       "makes one sum of sums over one range that share work",
         postcondition: "blocks are flat, and no two costly sums in a block are equal" },
+    TermPass { name: "carry_states", violation: carry_states::violation,
+        purpose:       "carries the state of a fold from step to step, where a loop reads the states in order",
+        postcondition: "outside of loops, no block keeps the states of a fold for a loop that reads them in order" },
     TermPass { name: "split_pairs", violation: split_pairs::violation,
         purpose:       "adds pairs component by component where a loop gives them",
         postcondition: "no step of a loop gives a sum of tuples as a whole" },

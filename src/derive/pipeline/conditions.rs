@@ -3,8 +3,9 @@
 use super::pass::Task;
 use super::{Error, Pipeline};
 use crate::derive::Derivation;
+use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::recipes::When;
-use lm::term::{Derivative, Mode};
+use lm::term::{Derivative, FunName, Mode};
 
 impl Pipeline {
     /// Returns whether the condition of a recipe holds for the function to make.
@@ -14,6 +15,8 @@ impl Pipeline {
         let halves = || *derivative == Derivative::Rev && is_written(Derivative::SufRevPass);
         Ok(match when {
             When::Always => true,
+            When::Notes => false,
+            When::Maps => self.has_maps(of),
             When::Written => self.written.contains(&task.name()),
             When::External => self.program.externals.contains_key(of),
             When::PartOfWritten => of.varying().is_some() && (halves() || is_written(derivative.clone())),
@@ -22,7 +25,16 @@ impl Pipeline {
             When::SymmetricWithValue => self.symmetry(of, task.mode())?.is_some_and(|parts| parts.has_value()),
             When::Records => self.has_records(of) && self.symmetry(of, Mode::Reverse)?.is_none(),
             When::RecordsInHalves => self.derivation_of(of) == Derivation::Split && self.holds(When::Records, task)?,
+            When::OwnForward => !is_written(Derivative::D) && self.is_another_forward(of)?,
             When::Pairs => self.is_paired(of) && self.symmetry(of, Mode::Forward)?.is_none(),
         })
+    }
+
+    /// Returns whether the Jacobian of a function keeps states that forward mode does not: its folds are in segments, or
+    /// it is that of another form of the function.
+    fn is_another_forward(&mut self, of: &FunName) -> Result<bool, Error> {
+        let def = self.differentiable(of, Mode::Forward)?;
+        let checkpoints = Checkpoints { option: self.checkpoint, effects: Some(&self.effects) };
+        Ok(self.carried.contains(&of.unrestricted()) || def.body.any(|e| checkpoints.divides(e)))
     }
 }

@@ -3,8 +3,20 @@
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::ks::diagnostic::Diagnostic;
 use lm::rewriter::OutOfFuel;
-use lm::term::{Derivative, FunName};
+use lm::term::{Derivative, FunName, Span};
 use lm::types::Type;
+
+/// A function that computes with a linear map which no law applies.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{function}` computes with a linear map that the laws do not remove: `{term}`")]
+pub struct MapLeft {
+    /// The function.
+    pub function: FunName,
+    /// The value that is computed from it.
+    pub term: String,
+    /// Its place in the source.
+    pub span: Span,
+}
 
 /// The reason why a derivative cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -20,6 +32,9 @@ pub enum Error {
         /// The laws involved.
         source: OutOfFuel,
     },
+    /// A function whose linear maps no law applies.
+    #[error(transparent)]
+    MapLeft(#[from] Box<MapLeft>),
     /// A derivative of an external function.
     #[error("`{0}` is external, so its derivatives are unknown: write {1} by `def` or `edef`")]
     External(FunName, String),
@@ -48,11 +63,21 @@ impl Error {
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
+            Error::MapLeft(left) => Some(&left.function),
             Error::OutOfFuel { function, .. }
             | Error::External(function, _)
             | Error::NoGradient(function, _)
             | Error::Undefined(function)
             | Error::OfItself(function) => Some(function),
+        }
+    }
+
+    /// Returns the place in the source, where the error is about a part of a function.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            Error::MapLeft(left) => Some(left.span).filter(|span| *span != Span::default()),
+            Error::NotDifferentiable(_) | Error::OutOfFuel { .. } | Error::External(..) | Error::NoGradient(..) => None,
+            Error::Undefined(_) | Error::OfItself(_) => None,
         }
     }
 
@@ -62,6 +87,7 @@ impl Error {
             Error::NotDifferentiable(_) => "E301",
             Error::OutOfFuel { .. } => "E303",
             Error::Undefined(_) => "E304",
+            Error::MapLeft(_) => "E308",
             Error::External(..) => "E306",
             Error::OfItself(_) => "E307",
             Error::NoGradient(..) => "E232",

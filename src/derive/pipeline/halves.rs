@@ -11,7 +11,7 @@
 
 use super::argument::whole_argument;
 use super::{Error, Pipeline};
-use crate::derive::figures::checkpoints::segments::Checkpoints;
+use crate::derive::figures::checkpoints::segments::{Checkpoints, without_checkpoints};
 use crate::derive::figures::records::{FLAT_RECORD, components};
 use crate::derive::{call_order, partial_eval};
 use lm::scope::renamed;
@@ -38,7 +38,10 @@ impl Pipeline {
         // Simplifies the value like the derivative: only terms of the same form are recognised as equal.
         let source = self.source(of)?;
         let value = self.simplest(source)?;
-        let value = self.in_segments(value)?;
+        let value = match mode {
+            Mode::Forward => Def { body: without_checkpoints(&value.body), ..value },
+            Mode::Reverse => self.in_segments(value)?,
+        };
         let derived = self.unshared(of, &mode.derivative(), false)?;
         let supply = &mut self.program.supply;
         let (s, v) = (derived.params[0].clone(), derived.params[1].clone());

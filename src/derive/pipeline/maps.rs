@@ -43,10 +43,18 @@ impl Pipeline {
 
     /// Returns the Jacobian of a definition in normal form.
     pub(in crate::derive) fn jacobian(&mut self, normal: &Def) -> Result<Def, Error> {
-        let (written, externals) = (&self.written, &self.program.externals);
-        let by_hand = super::written::by_hand(written, externals);
+        let effects = self.effects.clone();
+        self.jacobian_with(normal, Checkpoints { option: self.checkpoint, effects: Some(&effects) })
+    }
+
+    /// Returns the Jacobian of a definition in normal form, which reads all states of folds.
+    pub(in crate::derive) fn jacobian_of_states(&mut self, normal: &Def) -> Result<Def, Error> {
+        self.jacobian_with(normal, Checkpoints::default())
+    }
+
+    fn jacobian_with(&mut self, normal: &Def, checkpoints: Checkpoints) -> Result<Def, Error> {
+        let by_hand = super::written::by_hand(&self.written, &self.program.externals);
         let supply = &mut self.program.supply;
-        let checkpoints = Checkpoints { option: self.checkpoint, effects: Some(&self.effects) };
         let jacobian = self.watch.fallible("jacobian", || jacobian(normal, supply, &by_hand, checkpoints))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
     }
@@ -113,6 +121,17 @@ impl Pipeline {
         let body = Expr::prim(Prim::LmApply, [map.body.clone(), applied_to]);
         let body = renamed(&Expr::block(unpack, body), supply);
         Def::new(name.derived(mode.derivative()), vec![s, dx], body)
+    }
+
+    /// Returns `dr ⊙ᴿ ∂f(s)`, as a function of the point and the cotangent.
+    pub(in crate::derive) fn applied_from_right(&mut self, map: &Def, name: &FunName) -> Def {
+        let supply = &mut self.program.supply;
+        let (_, to) = map.body.ty().as_lm().expect("a Jacobian is a linear map");
+        let dr = supply.fresh("dr", to.tangent());
+        let (s, unpack) = whole_argument(&map.params, supply);
+        let body = Expr::prim(Prim::LmApplyR, [Expr::var(&dr), map.body.clone()]);
+        let body = renamed(&Expr::block(unpack, body), supply);
+        Def::new(name.derived(Derivative::Rev), vec![s, dr], body)
     }
 
     /// Runs a pass with a rewriter that has fuel for a definition.

@@ -14,6 +14,8 @@ mod check;
 mod conditions;
 mod error;
 mod halves;
+mod inline;
+mod map_free;
 mod maps;
 mod nesting;
 mod pairs;
@@ -56,7 +58,7 @@ impl Pipeline {
         if self.program.externals.contains_key(name) {
             return Ok(());
         }
-        let def = self.source(name)?;
+        let def = if self.keeps_maps { self.as_written(name)? } else { self.source(name)? };
         if !self.closed.insert(name.clone()) {
             return Ok(());
         }
@@ -97,7 +99,8 @@ impl Pipeline {
         if !self.program.defs.contains_key(name) {
             self.derive(name)?;
         }
-        Ok(self.program.defs[name].clone())
+        let map_free = self.map_free(name)?;
+        Ok(map_free.unwrap_or_else(|| self.program.defs[name].clone()))
     }
 
     fn derive(&mut self, name: &FunName) -> Result<(), Error> {
@@ -134,9 +137,17 @@ impl Pipeline {
 
     /// Returns the first recipe whose condition holds; by the Jacobian, where the derivation of f does not count.
     fn recipe(&mut self, task: &Task, derivation_counts: bool) -> Result<&'static Recipe, Error> {
-        for recipe in recipes::entry(task.derivative()).recipes {
-            let counts = derivation_counts || !recipe.when.asks_for_derivation();
-            if counts && self.holds(recipe.when, task)? {
+        let recipes = recipes::entry(task.derivative()).recipes.iter().copied();
+        self.first_of(recipes.filter(|recipe| derivation_counts || !recipe.when.asks_for_derivation()), task)
+    }
+
+    fn first_of(
+        &mut self,
+        recipes: impl Iterator<Item = &'static Recipe>,
+        task: &Task,
+    ) -> Result<&'static Recipe, Error> {
+        for recipe in recipes {
+            if self.holds(recipe.when, task)? {
                 return Ok(recipe);
             }
         }
@@ -158,8 +169,11 @@ impl Pipeline {
 
     fn start(&mut self, from: &Start, task: &Task) -> Result<Def, Error> {
         match from {
+            Start::Written => self.as_written(&task.of),
             Start::Function | Start::Calls(_) => self.source(&task.of),
-            Start::Differentiable => self.differentiable(&task.of),
+            Start::Marked if self.has_maps(&task.of) => self.source(&task.of),
+            Start::Marked => self.as_written(&task.of),
+            Start::Differentiable => self.differentiable(&task.of, task.direction()),
             Start::Derivative(derivative) => self.unshared(&task.of, derivative, false),
             Start::Recipe(recipe, derivative) => {
                 self.unshared_by(recipe, &Task { derivative: Some(derivative.clone()), of: task.of.clone() })

@@ -29,6 +29,11 @@ impl Task {
         self.derivative.as_ref().expect("the recipe is one for a derivative")
     }
 
+    /// Returns the mode in which the derivative is used: linear maps are made for both.
+    pub(in crate::derive) fn direction(&self) -> Mode {
+        self.derivative.as_ref().and_then(Derivative::mode).unwrap_or(Mode::Reverse)
+    }
+
     /// Returns the mode of the derivative that is made.
     pub(in crate::derive) fn mode(&self) -> Mode {
         self.derivative().mode().expect("the recipe is one for derivatives of one mode")
@@ -65,19 +70,26 @@ impl Pass {
     pub(in crate::derive) fn run(self, cx: &mut Pipeline, task: &Task, mut work: Work) -> Result<Work, Error> {
         let def = &work.def;
         work.def = match self {
+            Pass::InlineMarked => cx.with_marked_inlined(def),
             Pass::Normal => cx.normal(def),
             Pass::Anf => cx.anf(def),
+            Pass::WithoutMaps => cx.without_maps(def)?,
+            Pass::InlineMaps => cx.maps_inlined(def, false)?,
+            Pass::InlineJacobians => cx.maps_inlined(def, true)?,
+            Pass::ApplyMaps => cx.maps_applied(def)?,
             Pass::Convert => return Ok(cx.convert(work)),
             Pass::Prune => return Ok(cx.prune(work)),
             Pass::Back => return Ok(cx.back(work)),
             Pass::Rename => cx.copy_named(def, &task.name()),
             Pass::Jacobian => cx.jacobian(def)?,
+            Pass::JacobianOfStates => cx.jacobian_of_states(def)?,
             Pass::WrittenJacobian => cx.written_jacobian(&task.of)?,
             Pass::Pair(partner) => cx.paired(def, partner)?,
             Pass::Simplify(schedule) => cx.simplified(def, schedule)?,
             Pass::TransposeLater => cx.transposed_later(def, &task.of),
             Pass::Transpose => cx.transpose(def, &task.of)?,
             Pass::ApplyTo(mode) => cx.applied_to(def, &task.of, mode),
+            Pass::ApplyFromRight => cx.applied_from_right(def, &task.of),
             Pass::Apply => cx.apply(def)?,
             Pass::Place => cx.placed(def.clone()),
             Pass::Tangent => cx.tangent(def, &task.of),
@@ -111,6 +123,7 @@ impl Pass {
             Pass::PartOfWritten => cx.part_of_written(&task.of, task.mode())?,
             Pass::Refresh => cx.refreshed(def),
             Pass::Share => cx.shared(def, &[])?,
+            Pass::CarryStates => cx.with_states_carried(def)?,
             Pass::Tidy => cx.tidied(def),
             Pass::Rules => cx.ruled(def),
         };

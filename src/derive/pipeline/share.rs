@@ -5,8 +5,8 @@ use super::{Error, Pipeline, checked};
 use crate::derive::call_order;
 use crate::derive::forms;
 use crate::derive::passes::{
-    add_destinations, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries, pair_recursive_calls,
-    split_pairs,
+    add_destinations, carry_states, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
+    pair_recursive_calls, split_pairs,
 };
 use crate::derive::postcondition::Facts;
 use lm::term::{Def, Derivative, FunName, Mode, Var};
@@ -113,6 +113,30 @@ impl Pipeline {
     pub(in crate::derive) fn cse(&mut self, def: &Def) -> Def {
         let (effects, supply) = (&self.effects, &mut self.program.supply);
         self.watch.steps("cse", def, supply, |_, rewrites| cse::cse(def, effects, rewrites))
+    }
+
+    /// Carries the states of folds along with what loops make of them, and shares what their steps have in common. Folds
+    /// in steps follow those around them.
+    pub(in crate::derive) fn with_states_carried(&mut self, def: &Def) -> Result<Def, Error> {
+        let mut def = def.clone();
+        loop {
+            let carried = self.carry_states(&def);
+            if carried == def {
+                return Ok(def);
+            }
+            if carry_states::carries_tensors(&carried) {
+                self.carried.insert(def.fun.name.clone());
+            }
+            let simple = self.simplest(carried)?;
+            def = self.shared(&simple, &[])?;
+        }
+    }
+
+    fn carry_states(&mut self, def: &Def) -> Def {
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        self.watch.steps("carry_states", def, supply, |supply, rewrites| {
+            carry_states::carry_states(def, effects, supply, rewrites)
+        })
     }
 
     fn without_dead_after_merging(&mut self, def: &Def) -> Def {

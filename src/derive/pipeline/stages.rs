@@ -6,7 +6,7 @@ use super::pass::{Task, Work};
 use super::trace::{Step, Trace};
 use super::{Error, Pipeline};
 use crate::derive::figures::fig09_11_category as category;
-use crate::derive::recipes::{self, Recipe, Shown, When};
+use crate::derive::recipes::{self, NormalForm, Recipe, Shown, When};
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
 use lm::types::Type;
 
@@ -31,10 +31,27 @@ impl Pipeline {
         if self.deriving_themselves.contains(name) {
             return Err(Error::OfItself(name.clone()));
         }
+        self.show_all(recipes::shown(self.derivation_of(name)), name, trace)
+    }
+
+    /// Returns all stages of the derivation of one function by the rules of the notes alone, as [`Pipeline::stages`] does.
+    ///
+    /// Errors: those of the derivation; the definition with all maps in place of their names is too large.
+    pub fn stages_by_notes(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
+        self.show_all(recipes::by_notes(), name, trace)
+    }
+
+    /// Returns a function as it is written, and with its linear maps in normal form. With `trace`, it comes with the
+    /// rewrites.
+    pub fn normal_form(&mut self, name: &FunName, form: NormalForm, trace: bool) -> Result<Vec<Stage>, Error> {
+        self.keep_maps();
+        self.show_all(&recipes::simplified(form), name, trace)
+    }
+
+    fn show_all(&mut self, parts: &[Shown], name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
         self.watch.trace = trace.then(Trace::default);
         let mut stages = Vec::new();
-        let mut all = recipes::shown(self.derivation_of(name)).iter();
-        let made = all.try_for_each(|shown| self.show(shown, name, &mut stages));
+        let made = parts.iter().try_for_each(|shown| self.show(shown, name, &mut stages));
         self.watch.trace = None;
         made.map(|()| stages)
     }
@@ -42,15 +59,21 @@ impl Pipeline {
     fn show(&mut self, shown: &Shown, name: &FunName, stages: &mut Vec<Stage>) -> Result<(), Error> {
         match shown {
             Shown::Original(heading) => {
-                let def = self.source(name)?;
+                let def = self.as_written(name)?;
                 stages.push(self.stage(heading, &Work::new(def)));
             }
+            Shown::Form(recipe) if recipe.when == When::Maps && !self.has_maps(name) => {}
             Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,
             // A reverse derivative written by hand records nothing.
             Shown::Way(recipe, _)
                 if matches!(recipe.when, When::Records | When::RecordsInHalves) && !self.has_records(name) => {}
             Shown::Way(recipe, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
+                self.show_steps(recipe, task, stages)?;
+            }
+            Shown::FirstOf(recipes, derivative) => {
+                let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
+                let recipe = self.first_of(recipes.iter().copied(), &task)?;
                 self.show_steps(recipe, task, stages)?;
             }
             Shown::Whole(heading, derivative) => {

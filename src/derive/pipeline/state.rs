@@ -9,7 +9,7 @@ use crate::derive::{Checkpoint, Derivation};
 use crate::ks::check::Checked;
 use indexmap::IndexMap;
 use lm::effect::Effects;
-use lm::term::{Def, FunName, Program};
+use lm::term::{Def, FunName, Program, Span};
 use lm::timing::Timings;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -28,12 +28,24 @@ pub struct Pipeline {
     pub(in crate::derive) watch: Watch,
     /// The results of recipes before sharing, from which other recipes start.
     pub(super) unshared: FxHashMap<(FunName, When), Def>,
+    /// The calls that the program marks by `$inline`: the callee and the place.
+    pub(super) marked: FxHashSet<(FunName, Span)>,
+    /// The definitions with such calls, before these were inlined.
+    pub(super) written_with_marks: FxHashMap<FunName, Def>,
+    /// The forward derivatives that carry tensors as states. They are differentiated backwards in another form.
+    pub(in crate::derive) carried: FxHashSet<FunName>,
     pub(super) in_progress: Vec<FunName>,
     /// Functions whose callees have all been made, or are being made.
     pub(super) closed: FxHashSet<FunName>,
     /// The functions of the source text. The user wrote the derivatives among them.
     pub(in crate::derive) written: FxHashSet<FunName>,
     pub(super) endless: Vec<EndlessRule>,
+    /// The functions of the program whose linear maps were applied, as they were.
+    pub(super) with_maps: IndexMap<FunName, Def>,
+    /// The same without linear maps.
+    pub(super) map_free: IndexMap<FunName, Def>,
+    /// Whether linear maps stay as they are.
+    pub(super) keeps_maps: bool,
     /// The functions that call derivatives of themselves.
     pub(super) deriving_themselves: FxHashSet<FunName>,
 }
@@ -41,7 +53,7 @@ pub struct Pipeline {
 impl Pipeline {
     /// Returns a pipeline for a checked program.
     pub fn new(checked: Checked) -> Pipeline {
-        let Checked { program, prelude, derivation, checkpoint, mut chosen, .. } = checked;
+        let Checked { program, prelude, derivation, checkpoint, mut chosen, marked, .. } = checked;
         choose_for_deep(&program, derivation, &mut chosen);
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
@@ -56,10 +68,16 @@ impl Pipeline {
             chosen,
             watch,
             unshared: FxHashMap::default(),
+            marked,
+            written_with_marks: FxHashMap::default(),
+            carried: FxHashSet::default(),
             in_progress: Vec::new(),
             closed: FxHashSet::default(),
             written,
             endless: Vec::new(),
+            with_maps: IndexMap::new(),
+            map_free: IndexMap::new(),
+            keeps_maps: false,
             deriving_themselves,
         };
         let defs: Vec<Def> = pipeline.program.defs.values().cloned().collect();
@@ -67,6 +85,7 @@ impl Pipeline {
             let def = pipeline.ruled(&def);
             pipeline.program.defs.insert(def.fun.name.clone(), def);
         }
+        pipeline.inline_all_marked();
         pipeline
     }
 

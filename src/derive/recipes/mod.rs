@@ -11,6 +11,7 @@
 //!
 //! Source: working notes, sec. 9, for the order and the headings of the derivation by Jacobians.
 
+mod calculus;
 mod pass;
 mod recipe;
 mod rows;
@@ -18,15 +19,15 @@ mod shown;
 
 pub use pass::Pass;
 pub use recipe::{Recipe, Start, Step, When};
-pub use shown::{Shown, headings, shown};
+pub use shown::{NormalForm, Shown, by_notes, headings, shown, simplified};
 
 use super::typing::Typing;
 use lm::term::Derivative;
 use rows::{
-    AS_WRITTEN, BOTH_HALVES, COLUMNS, COTANGENT, COTANGENT_BY_HALVES, DENSE_JACOBIAN, FORWARD, GRADIENT, HALVES,
-    HESSIAN, HESSIAN_VECTOR, JACOBIAN, OF_EXTERNAL, OF_PART, PART, POLYMORPHIC, RECORDED_HALVES, REVERSE, ROWS, SHAPE,
-    SPLIT, SPLIT_HALVES, SYMMETRIC, SYMMETRIC_WITH_VALUE, TANGENT, THROUGH_CATEGORY, TRANSPOSED, TUPLED,
-    VALUE_AND_COTANGENT, VALUE_AND_TANGENT, VALUE_BESIDE_COTANGENT, VALUE_BESIDE_TANGENT, WRITTEN_HALVES,
+    AS_WRITTEN, BOTH_HALVES, COLUMNS, COTANGENT, COTANGENT_BY_HALVES, DENSE_JACOBIAN, FORWARD, FORWARD_OF_STATES,
+    GRADIENT, HALVES, HESSIAN, HESSIAN_VECTOR, JACOBIAN, OF_EXTERNAL, OF_PART, PART, POLYMORPHIC, RECORDED_HALVES,
+    REVERSE, ROWS, SHAPE, SPLIT, SPLIT_HALVES, SYMMETRIC, SYMMETRIC_WITH_VALUE, TANGENT, THROUGH_CATEGORY, TRANSPOSED,
+    TUPLED, VALUE_AND_COTANGENT, VALUE_AND_TANGENT, VALUE_BESIDE_COTANGENT, VALUE_BESIDE_TANGENT, WRITTEN_HALVES,
     WRITTEN_JACOBIAN,
 };
 
@@ -56,7 +57,7 @@ pub fn entry(derivative: &Derivative) -> &'static Entry {
         Derivative::Tupled => row!(Tupled, "the value with the Jacobian", [OF_EXTERNAL, TUPLED]),
         Derivative::Polymorphic => row!(Polymorphic, "linear map in, linear map out", [OF_EXTERNAL, POLYMORPHIC]),
         Derivative::Fwd => row!(Forward, "the forward derivative",
-            [AS_WRITTEN, OF_PART, OF_EXTERNAL, SYMMETRIC, TANGENT, FORWARD]),
+            [AS_WRITTEN, OF_PART, OF_EXTERNAL, SYMMETRIC, TANGENT, FORWARD_OF_STATES, FORWARD]),
         Derivative::Rev => row!(Reverse, "the reverse derivative",
             [AS_WRITTEN, OF_PART, OF_EXTERNAL, WRITTEN_HALVES, SYMMETRIC, COTANGENT_BY_HALVES, COTANGENT, REVERSE]),
         Derivative::Jvp => row!(ForwardWithValue, "the value with the forward derivative",

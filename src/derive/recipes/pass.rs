@@ -6,6 +6,8 @@ use lm::term::Mode;
 /// A pass of a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
+    /// The bodies of functions in place of calls marked by `$inline`.
+    InlineMarked,
     /// Normal form; by the derivation `split`, through the category language.
     Normal,
     /// Normal form.
@@ -18,8 +20,18 @@ pub enum Pass {
     Back,
     /// A copy with the name of the derivative.
     Rename,
+    /// Functions of linear maps in place of their calls, and maps applied.
+    WithoutMaps,
+    /// Functions of linear maps in place of their calls.
+    InlineMaps,
+    /// Jacobians in place of their names.
+    InlineJacobians,
+    /// Linear maps applied, as far as the laws say.
+    ApplyMaps,
     /// The Jacobian of a normal form.
     Jacobian,
+    /// The Jacobian of a normal form, which reads all states of folds, whatever the program says of checkpoints.
+    JacobianOfStates,
     /// The Jacobian that was written by hand, without names for maps.
     WrittenJacobian,
     /// The values of a normal form paired with their derivatives.
@@ -32,6 +44,8 @@ pub enum Pass {
     Transpose,
     /// A map at a point, applied to a vector.
     ApplyTo(Mode),
+    /// A vector applied to a map at a point, from the right.
+    ApplyFromRight,
     /// Application pushed to the leaves, until no map is left.
     Apply,
     /// The place of the function, for terms that have none in the source.
@@ -92,6 +106,8 @@ pub enum Pass {
     Refresh,
     /// Equal terms and calls at one point computed once.
     Share,
+    /// Folds over pairs of a state and a tangent, in place of loops that read the states of a fold.
+    CarryStates,
     /// The form that a person would write.
     Tidy,
     /// The rewrite rules of the program.

@@ -30,6 +30,10 @@ pub struct Step {
 pub enum When {
     /// Any function.
     Always,
+    /// On request only: by the rules that the notes print.
+    Notes,
+    /// f computes with linear maps.
+    Maps,
     /// The derivative was written by hand.
     Written,
     /// f is implemented elsewhere.
@@ -46,6 +50,9 @@ pub enum When {
     Records,
     /// The condition `Records`, when the derivation is `split`: the reverse derivative has two halves.
     RecordsInHalves,
+    /// The Jacobian of f keeps states that forward mode does not: f has folds with checkpoints, or carries tensors as
+    /// states.
+    OwnForward,
     /// Forward mode of f goes by pairs: its derivation is `tupled` or `polymorphic`.
     Pairs,
 }
@@ -53,8 +60,12 @@ pub enum When {
 /// The definition that the first pass of a recipe takes.
 #[derive(Clone, Debug)]
 pub enum Start {
+    /// f as the program has it.
+    Written,
     /// f itself.
     Function,
+    /// f with the calls that it marks by `$inline`; without linear maps.
+    Marked,
     /// f in the form in which it is differentiated: with calls where f keeps records.
     Differentiable,
     /// A derivative of f, before sharing.
@@ -87,6 +98,8 @@ impl When {
     pub fn text(self) -> &'static str {
         match self {
             When::Always => "any function",
+            When::Notes => "where the rules of the notes are asked for",
+            When::Maps => "where f computes with linear maps",
             When::Written => "where this derivative is written by hand",
             When::External => "where f is implemented elsewhere",
             When::PartOfWritten => "with respect to parts, where the derivative with respect to all is written by hand",
@@ -95,6 +108,9 @@ impl When {
             When::SymmetricWithValue => "where f is a reverse derivative and all of its point varies, by symmetry",
             When::Records => "where the derivation of f is `tupled` or `split`, with records",
             When::RecordsInHalves => "where the derivation of f is `split`, with records",
+            When::OwnForward => {
+                "where f has a fold with checkpoints, or is a forward derivative that carries tensors as states"
+            }
             When::Pairs => "where the derivation of f is `tupled` or `polymorphic`",
         }
     }
@@ -103,8 +119,8 @@ impl When {
     pub fn asks_for_derivation(self) -> bool {
         match self {
             When::Records | When::RecordsInHalves | When::Pairs => true,
-            When::Always | When::Written | When::External | When::PartOfWritten => false,
-            When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
+            When::Always | When::Notes | When::Maps | When::Written | When::External | When::PartOfWritten => false,
+            When::OwnForward | When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
         }
     }
 }

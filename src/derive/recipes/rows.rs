@@ -5,16 +5,18 @@ use super::recipe::{Recipe, Start, Step, When};
 use crate::derive::figures::fig07_08_pairs::Partner;
 use lm::term::{Derivative, Mode};
 
-const fn step(heading: &'static str, passes: &'static [Pass]) -> Step {
+pub(super) const fn step(heading: &'static str, passes: &'static [Pass]) -> Step {
     Step { heading: Some(heading), passes }
 }
 
-const fn quiet(passes: &'static [Pass]) -> Step {
+pub(super) const fn quiet(passes: &'static [Pass]) -> Step {
     Step { heading: None, passes }
 }
 
 /// Shares work, makes the form that a person would write, and applies the rules of the program.
-const FINISH: &[Pass] = &[Pass::Share, Pass::Tidy, Pass::Rules];
+pub(super) const FINISH: &[Pass] = &[Pass::Share, Pass::Tidy, Pass::Rules];
+/// The passes of `FINISH`, for forward mode.
+const FINISH_FORWARD: &[Pass] = &[Pass::Share, Pass::CarryStates, Pass::Tidy, Pass::Rules];
 /// The passes of `FINISH`, for a definition whose work is shared already.
 const TIDY: &[Pass] = &[Pass::Refresh, Pass::Tidy, Pass::Rules];
 /// Leaves no linear map, and simple values.
@@ -23,8 +25,8 @@ const APPLY: &[Pass] = &[Pass::Apply, Pass::Simplify("values"), Pass::Place];
 /// The function in normal form.
 pub(super) static NORMAL: Recipe = Recipe {
     when: When::Always,
-    from: Start::Function,
-    steps: &[step("Anf-ised original definition", &[Pass::Normal])],
+    from: Start::Marked,
+    steps: &[step("Anf-ised original definition", &[Pass::InlineMarked, Pass::Normal])],
     source: "working notes, sec. 5.1",
 };
 
@@ -85,9 +87,23 @@ pub(super) static FORWARD: Recipe = Recipe {
     steps: &[
         step("Forward derivative (unoptimised)", &[Pass::ApplyTo(Mode::Forward)]),
         step("Forward-mode derivative (optimised)", APPLY),
-        step("Forward-mode derivative (CSE'd)", FINISH),
+        step("Forward-mode derivative (CSE'd)", FINISH_FORWARD),
     ],
-    source: "working notes, Fig. 6",
+    source: "working notes, Figs. 6 and 14",
+};
+
+/// Forward mode by a Jacobian of its own, where that of reverse mode keeps states in another way.
+pub(super) static FORWARD_OF_STATES: Recipe = Recipe {
+    when: When::OwnForward,
+    from: Start::Differentiable,
+    steps: &[
+        step("The full Jacobian without checkpoints (unoptimised)", &[Pass::Normal, Pass::JacobianOfStates]),
+        step("The full Jacobian without checkpoints (optimised)", &[Pass::Simplify("jacobian")]),
+        step("Forward derivative (unoptimised)", &[Pass::ApplyTo(Mode::Forward)]),
+        step("Forward-mode derivative (optimised)", APPLY),
+        step("Forward-mode derivative (CSE'd)", FINISH_FORWARD),
+    ],
+    source: "working notes, Figs. 6 and 14",
 };
 
 /// Reverse mode by the Jacobian.
@@ -150,7 +166,7 @@ pub(super) static TANGENT: Recipe = Recipe {
 pub(super) static VALUE_BESIDE_TANGENT: Recipe = Recipe {
     when: When::Always,
     from: Start::Calls(&[Derivative::Fwd]),
-    steps: &[quiet(&[Pass::ValueBeside]), quiet(FINISH)],
+    steps: &[quiet(&[Pass::ValueBeside]), quiet(FINISH_FORWARD)],
     source: "working notes, sec. 5.2",
 };
 

@@ -2,10 +2,14 @@
 //!
 //! Source: working notes, sec. 9, for the order of the derivation by Jacobians.
 
+use super::calculus::{
+    MAP_FREE, MATRICES, MATRICES_OF_JACOBIANS, NORMAL_JACOBIANS, NORMAL_MAPS, NOTES_FORWARD, NOTES_JACOBIAN,
+    NOTES_REVERSE, NOTES_TRANSPOSED,
+};
 use super::recipe::Recipe;
 use super::rows::{
-    CATEGORY, FORWARD, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, SPLIT, TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT,
-    VALUE_AND_TANGENT,
+    CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, SPLIT, TANGENT, TRANSPOSED, TUPLED,
+    VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
 use lm::term::Derivative;
@@ -19,6 +23,8 @@ pub enum Shown {
     Form(&'static Recipe),
     /// The steps of a recipe that have a heading, for a derivative.
     Way(&'static Recipe, Derivative),
+    /// The steps of the first recipe whose condition holds, for a derivative.
+    FirstOf(&'static [&'static Recipe], Derivative),
     /// The final form of a derivative, by any recipe.
     Whole(&'static str, Derivative),
 }
@@ -29,19 +35,21 @@ const ORIGINAL: Shown = Shown::Original("Original definition");
 pub fn shown(derivation: Derivation) -> &'static [Shown] {
     match derivation {
         Derivation::Jacobian => {
-            static SHOWN: [Shown; 6] = [
+            static SHOWN: [Shown; 7] = [
                 ORIGINAL,
+                Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&JACOBIAN, Derivative::D),
-                Shown::Way(&FORWARD, Derivative::Fwd),
+                Shown::FirstOf(&[&FORWARD_OF_STATES, &FORWARD], Derivative::Fwd),
                 Shown::Way(&TRANSPOSED, Derivative::Dt),
                 Shown::Way(&REVERSE, Derivative::Rev),
             ];
             &SHOWN
         }
         Derivation::Tupled => {
-            static SHOWN: [Shown; 7] = [
+            static SHOWN: [Shown; 8] = [
                 ORIGINAL,
+                Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&TUPLED, Derivative::Tupled),
                 Shown::Way(&VALUE_AND_TANGENT, Derivative::Jvp),
@@ -52,8 +60,9 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::Polymorphic => {
-            static SHOWN: [Shown; 8] = [
+            static SHOWN: [Shown; 9] = [
                 ORIGINAL,
+                Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&POLYMORPHIC, Derivative::Polymorphic),
                 Shown::Way(&VALUE_AND_TANGENT, Derivative::Jvp),
@@ -65,8 +74,9 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::Split => {
-            static SHOWN: [Shown; 7] = [
+            static SHOWN: [Shown; 8] = [
                 ORIGINAL,
+                Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Form(&CATEGORY),
                 Shown::Way(&SPLIT, Derivative::Vjp),
@@ -79,10 +89,46 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
     }
 }
 
-/// Returns the headings under which `lmc demo` shows a derivation, in order.
+/// Returns the parts of the output of `lmc demo --rules notes`, in order.
+pub fn by_notes() -> &'static [Shown] {
+    static SHOWN: [Shown; 7] = [
+        ORIGINAL,
+        Shown::Form(&MAP_FREE),
+        Shown::Form(&NORMAL),
+        Shown::Way(&NOTES_JACOBIAN, Derivative::D),
+        Shown::Way(&NOTES_FORWARD, Derivative::Fwd),
+        Shown::Way(&NOTES_TRANSPOSED, Derivative::Dt),
+        Shown::Way(&NOTES_REVERSE, Derivative::Rev),
+    ];
+    &SHOWN
+}
+
+/// The form in which `lmc simplify` prints linear maps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NormalForm {
+    /// Whether Jacobians take the place of their names.
+    pub has_jacobians: bool,
+    /// Whether maps of tuples are written as matrices.
+    pub is_matrix: bool,
+}
+
+/// Returns the parts of the output of `lmc simplify`, in order.
+pub fn simplified(form: NormalForm) -> [Shown; 2] {
+    let recipe = match (form.is_matrix, form.has_jacobians) {
+        (false, false) => &NORMAL_MAPS,
+        (false, true) => &NORMAL_JACOBIANS,
+        (true, false) => &MATRICES,
+        (true, true) => &MATRICES_OF_JACOBIANS,
+    };
+    [ORIGINAL, Shown::Form(recipe)]
+}
+
+/// Returns the headings under which `lmc demo` shows the derivation of a function without checkpoints, in order.
 pub fn headings(derivation: Derivation) -> impl Iterator<Item = &'static str> {
-    shown(derivation).iter().flat_map(|shown| match shown {
+    let of_recipe = |recipe: &'static Recipe| recipe.steps.iter().filter_map(|step| step.heading).collect();
+    shown(derivation).iter().flat_map(move |shown| match shown {
         Shown::Original(heading) | Shown::Whole(heading, _) => vec![*heading],
-        Shown::Form(recipe) | Shown::Way(recipe, _) => recipe.steps.iter().filter_map(|step| step.heading).collect(),
+        Shown::Form(recipe) | Shown::Way(recipe, _) => of_recipe(recipe),
+        Shown::FirstOf(recipes, _) => recipes.last().map(|recipe| of_recipe(recipe)).unwrap_or_default(),
     })
 }

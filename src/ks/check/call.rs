@@ -149,7 +149,13 @@ impl Checker {
                 self.warn_of_literals(prim, &args, span);
                 Some(apply(Op::Prim(prim), args, span))
             }
-            Meaning::Argument => args.pop(),
+            Meaning::Argument => {
+                let argument = args.pop()?;
+                if let (Kind::App(Op::Call(f), _), "$inline") = (argument.kind(), &*row.name) {
+                    self.checked.marked.insert((f.name.clone(), argument.span()));
+                }
+                Some(argument)
+            }
             Meaning::MulInteger => {
                 let n = apply(Op::Prim(Prim::ToFloat), vec![args.pop()?], span);
                 args.push(n);

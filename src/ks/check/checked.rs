@@ -5,6 +5,7 @@ use crate::ks::diagnostic::Diagnostic;
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span};
 use lm::types::Type;
+use rustc_hash::FxHashSet;
 
 /// The options of the checker.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +42,8 @@ pub struct Checked {
     pub derivation: Derivation,
     /// The states of folds that derivatives keep, where the program does not say.
     pub checkpoint: Checkpoint,
+    /// The calls that `$inline` marks: the callee and the place.
+    pub marked: FxHashSet<(FunName, Span)>,
     /// The functions for which a `gdef` chooses another one.
     pub chosen: IndexMap<FunName, Derivation>,
     /// The prelude's other definitions. Their variables come from the program's supply.

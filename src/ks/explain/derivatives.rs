@@ -35,7 +35,7 @@ fn start(from: &Start) -> String {
         names.join(" and ")
     };
     match from {
-        Start::Function => "from f".into(),
+        Start::Marked | Start::Written | Start::Function => "from f".into(),
         Start::Differentiable => "from f, with calls in place of records".into(),
         Start::Derivative(derivative) => format!("from [{derivative} f], before it is shared"),
         Start::Recipe(_, derivative) => format!("from [{derivative} f], before it is shared"),

@@ -88,7 +88,7 @@ pub fn families() -> Vec<Family> {
         ("calls, first", "calls", &[10, 100], |n| calls(n, |below| format!("(mul {below} (sin x))"))),
         ("calls of tuples", "calls", &[10, 100], calls_of_tuples),
         ("calls under conditionals", "calls", &[10, 100], calls_under_conditionals),
-        ("conditionals", "conditionals", &[5, 20], nested_conditionals),
+        ("conditionals", "conditionals", &[16, 40], nested_conditionals),
     ];
     let texts = TEXTS.map(|(name, grows, sizes, text)| Family {
         name: name.into(),

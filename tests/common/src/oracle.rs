@@ -360,6 +360,7 @@ pub fn program(text: &str, derivation: Derivation, natively: bool) -> Result<Tal
 pub fn main_of(text: &str) -> Result<Tally, String> {
     let checked = front::load(&Source::new("case.ks", text)).map_err(|errors| format!("does not read: {errors:?}"))?;
     let mut pipeline = Pipeline::new(checked);
+    pipeline.keep_maps();
     let main = FunName::base("main");
     pipeline.require(&main).map_err(|error| error.to_string())?;
     let subject = Subject { program: pipeline.into_program(), loops: None, jit: None, entries: vec![] };

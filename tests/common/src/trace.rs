@@ -46,6 +46,13 @@ pub struct Plan<'a> {
 /// Errors: the step that does not hold.
 pub fn holds(p: &mut Pipeline, f: &FunName, plan: Plan) -> Result<Tally, String> {
     let stages = p.stages(f, true).map_err(|error| error.to_string())?;
+    stages_hold(p, f, &stages, plan)
+}
+
+/// Checks all steps of some stages of f.
+///
+/// Errors: the step that does not hold.
+pub fn stages_hold(p: &mut Pipeline, f: &FunName, stages: &[Stage], plan: Plan) -> Result<Tally, String> {
     let mut tally = Tally::default();
     for (number, stage) in stages.iter().enumerate() {
         let before = number.checked_sub(1).map(|before| &stages[before]);
@@ -90,6 +97,17 @@ pub fn stage_holds(
         }
     }
     Ok(tally)
+}
+
+/// Checks that two definitions of a derivative of f have one value.
+///
+/// Errors: the values.
+pub fn agree(p: &mut Pipeline, f: &FunName, one: &Def, other: &Def, point: &Value) -> Result<(), String> {
+    let values = [one, other].map(|def| evaluated(p, f, def, point));
+    match is_the_same(&values[0], &values[1])? {
+        true => Ok(()),
+        false => Err(format!("{} has no value", one.fun.name)),
+    }
 }
 
 /// The value of a definition; none, where arguments are not known.
@@ -218,19 +236,24 @@ fn with(p: &mut Pipeline, def: &Def) -> Result<Program, String> {
 /// Returns the value of a definition; of a map in it, what it does to a vector. None, where arguments are not known.
 fn evaluated(p: &mut Pipeline, f: &FunName, def: &Def, point: &Value) -> Outcome {
     let of = p.program().defs[f].clone();
-    let value = Evaluator::new(p.program(), io::sink()).call(f, &parts(point, of.params.len())).ok()?;
     let mut random = Random::new(1);
-    let directions = [(of.fun.argument(), random.direction(point)), (of.fun.result.clone(), random.direction(&value))];
-    let vector = |ty: &Type| directions.iter().find(|(of, _)| of.tangent() == ty.tangent()).map(|(_, v)| v.clone());
+    let mut directions = vec![(of.fun.argument(), random.direction(point))];
+    if !of.fun.result.mentions_lm() {
+        let value = Evaluator::new(p.program(), io::sink()).call(f, &parts(point, of.params.len())).ok()?;
+        directions.push((of.fun.result.clone(), random.direction(&value)));
+    }
+    let vector = |ty: &Type| {
+        let known = directions.iter().find(|(of, _)| of.tangent() == ty.tangent()).map(|(_, v)| v.clone());
+        known.or_else(|| ty.has_fixed_shape().then(|| Random::new(2).point(&ty.tangent())))
+    };
     let params: Vec<&Type> = def.params.iter().map(Var::ty).collect();
     let own: Vec<&Type> = of.params.iter().map(Var::ty).collect();
     let mut args = match params.as_slice() {
         params if params == own => parts(point, of.params.len()),
         [s, dx] if **s == of.fun.argument() => {
             let is_reverse = def.fun.name.derivative().and_then(Derivative::mode) == Some(lm::term::Mode::Reverse);
-            let direction = &directions[usize::from(is_reverse)].1;
-            let fits = **dx == directions[usize::from(is_reverse)].0.tangent();
-            vec![point.clone(), fits.then(|| direction.clone())?]
+            let (of, direction) = directions.get(usize::from(is_reverse))?;
+            vec![point.clone(), (**dx == of.tangent()).then(|| direction.clone())?]
         }
         _ => return None,
     };

@@ -51,7 +51,9 @@ fn ending(program: &Program) -> (String, Result<Value, RuntimeError>) {
 
 fn pipeline_of(name: &str, text: &str) -> Pipeline {
     let source = Source::new(name, text);
-    Pipeline::new(front::load(&source).unwrap_or_else(|errors| panic!("{name}: {errors:?}")))
+    let mut pipeline = Pipeline::new(front::load(&source).unwrap_or_else(|errors| panic!("{name}: {errors:?}")));
+    pipeline.keep_maps();
+    pipeline
 }
 
 /// The program with all that `main` calls, through CL; both do the same.

@@ -1,7 +1,7 @@
 //! Breaks the postcondition of each pass once, and shows that the check sees it.
 
 use lm::effect::Effects;
-use lm::term::{Def, Fun, FunName, Program};
+use lm::term::{Def, Expr, Fun, FunName, Kind, Op, Program};
 use lm::types::Type;
 use lmc::derive::passes::{PASSES, named};
 use lmc::derive::postcondition::{Facts, check};
@@ -19,6 +19,9 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "if size(v) == 0",
     ),
     ("rules", "(rule \"r\" (x : Float) (sin x) (cos x)) (def f Float (x : Float) (add x (sin x)))", "sin(x)"),
+    ("inline_maps", "(def g Float (x : Float) x) (def f (LM Float Float) (x : Float) ([Dt g] x))", "Dt$g(x)"),
+    ("apply_maps", "(def f Float (x : Float) (lmApply (lmScale x x) x))", "lmApply(lmScale(x), x)"),
+    ("inline_marked", "(def g Float (x : Float) x) (def f Float (x : Float) (sin (g x)))", "g(x)"),
     ("anf", "(def f Float (x : Float) (sin (cos x)))", "sin(cos(x))"),
     ("simplify", "(def f Float (x : Float) (let (y x) (sin y)))", "y = x"),
     (
@@ -57,6 +60,16 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "sumbuild(n",
     ),
     ("fuse_sums", "(def f Float (x : Float) (sin (let (y (sin x)) (mul y y))))", "y = sin(x)"),
+    (
+        "carry_states",
+        "(def f Float ((a : Float) (v : Vec Float))
+           (let ((n (size v))
+                 (s (scanl (lam (q : Tuple Float Float) (let ((x e) q) (mul x e))) a v))
+                 (t ($loop n (lam (p : Tuple Integer Float) (let (((i r) p) (x (index i s))) (tuple (add r x) (tuple))))
+                             a (tuple))))
+             (get$1$2 t)))",
+        "s = scanl(",
+    ),
     (
         "split_pairs",
         "(def f (Tuple (Vec Float) (Vec Float)) ((n : Integer) (s : Vec Float))
@@ -98,9 +111,11 @@ fn each_postcondition_can_fail() {
             let (program, def) = program(text);
             let effects = Effects::of(&program);
             let is_recursive = |f: &FunName| *f == FunName::base("g");
+            let is_inlined = |e: &Expr| matches!(e.kind(), Kind::App(Op::Call(f), _) if *f.name.base == *"g");
             let directions = &def.params[def.params.len() - 1..];
-            let facts =
-                Facts { directions, is_recursive: &is_recursive, rules: &program.rules, ..Facts::new(&effects) };
+            let rules = &program.rules;
+            let facts = Facts { directions, is_recursive: &is_recursive, rules, ..Facts::new(&effects) };
+            let facts = if *name == "inline_marked" { Facts { is_inlined: &is_inlined, ..facts } } else { facts };
             // A conditional that depends on a direction is not merged.
             let facts = if *name == "merge_calls" { Facts { directions: &[], ..facts } } else { facts };
             let broken = check(pass, &def, &facts).expect_err(text).to_string();

@@ -66,6 +66,11 @@ impl Checkpoints<'_> {
         is_idle.then_some(Segmented { schedule, f, a, v })
     }
 
+    /// Returns whether a term is a fold to be differentiated in segments.
+    pub fn divides(&self, e: &Expr) -> bool {
+        self.segmented(e).is_some()
+    }
+
     /// Returns the definition with folds in the form that their derivatives have, so that value and derivative share
     /// the states.
     pub fn in_segments(&self, def: &Def, supply: &mut Supply) -> Def {
@@ -94,6 +99,15 @@ impl Checkpoints<'_> {
             }
             _ => e.clone(),
         }
+    }
+}
+
+/// Returns the term with folds that keep all states.
+pub fn without_checkpoints(e: &Expr) -> Expr {
+    let all = e.map_children(without_checkpoints);
+    match all.args_of_prim(Prim::Checkpoint) {
+        Some([_, fold @ ..]) => Expr::prim(Prim::Fold, fold.to_vec()).at(e.span()),
+        _ => all,
     }
 }
 

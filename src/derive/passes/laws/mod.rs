@@ -4,18 +4,13 @@
 //! The test `tests/lmc/pass_laws.rs` runs the pass on each instance, compares the result with the row, and both values
 //! with each other.
 
-use super::{
-    add_destinations, anf, apply, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_single_uses,
-    merge_calls, pair_recursive_calls, simplify, transpose,
+mod run;
+
+use lm::term::{Def, Supply};
+use run::{
+    applied, carried, fused, in_place, inlined, inlined_maps, merged, normalised, paired, shared, simplified,
+    transposed, with_destinations, with_maps_applied, with_residuals, without_dead, without_dead_components,
 };
-use crate::derive::schedule::strategy;
-use lm::effect::Effects;
-use lm::rewriter::Rewriter;
-use lm::rewrites::Rewrites;
-use lm::term::{Def, Derivative, Fun, FunName, Supply};
-use lm::types::Type;
-use rustc_hash::FxHashSet;
-use std::sync::Arc;
 
 /// A law of a pass.
 #[derive(Debug)]
@@ -39,6 +34,11 @@ pub struct PassLaw {
 #[rustfmt::skip]
 /// The table.
 pub static PASS_LAWS: &[PassLaw] = &[
+    PassLaw { name: "call-inline", source: "ours", pass: "inline_marked", run: in_place,
+        text:   "$inline(f(e)) = let x = e in b   when f(x) = b",
+        before: "(def g Float (y : Float) (mul y y))
+                 (def f Float (x : Float) (g (sin x)))",
+        after:  "(def f Float (x : Float) (let (y (sin x)) (mul y y)))" },
     PassLaw { name: "let-atom", source: "sec. 3", pass: "simplify", run: simplified,
         text:   "let x = a in b = b[x := a]   when a is a variable, a constant, or a short tuple of such",
         before: "(def f Float (x : Float) (let (y x) (sin y)))",
@@ -273,6 +273,31 @@ pub static PASS_LAWS: &[PassLaw] = &[
                           (lam (p : Tuple Integer Float) (let ((i s) p) (tuple (add (mul (index i v) s) dc) s)))
                           ds
                           ($dummy Float)))" },
+    PassLaw { name: "fold-pairs", source: "Figs. 12-15", pass: "carry_states", run: carried,
+        text:   "let s = scanl(f, a, v) in let t = $loop(n, λ(i, r). e[s[i]], b, w) in c[s[n]] = \
+                 let ((y, r), z) = $loop(n, λ(i, (x, r)). let (r', z) = e[x] in ((f(x, v[i]), r'), z), (a, b), w) in \
+                 let t = (r, z) in c[y]   when n is the size of v",
+        before: "(def f Float ((a : Float) (v : Vec Float) (b : Float))
+                   (let ((n (size v))
+                         (s (scanl (lam (q : Tuple Float Float) (let ((x e) q) (mul x e))) a v))
+                         (t ($loop n (lam (p : Tuple Integer Float)
+                                       (let (((i r) p) (x (index i s)) (next (add r x)) (none (tuple))) (tuple next none)))
+                                     b
+                                     (tuple)))
+                         (y (index n s)))
+                     (mul y (get$1$2 t))))",
+        after:  "(def f Float ((a : Float) (v : Vec Float) (b : Float))
+                   (let ((n (size v))
+                         (both ($loop n
+                                      (lam (p : Tuple Integer (Tuple Float Float))
+                                        (let (((i t) p) ((x r) t) (e (index i v)) (q (tuple x e)) ((x1 e1) q) (y (mul x1 e1))
+                                              (p1 (tuple i r)) ((i1 r1) p1) (x2 x) (next (add r1 x2)) (none (tuple))
+                                              ((r2 z) (tuple next none)) (pair (tuple y r2)))
+                                          (tuple pair z)))
+                                      (tuple a b)
+                                      (tuple)))
+                         (ends (get$1$2 both)) (z (get$2$2 both)) (x (get$1$2 ends)) (r (get$2$2 ends)) (t (tuple r z)) (y x))
+                     (mul y (get$1$2 t))))" },
     PassLaw { name: "apply-ones", source: "derived", pass: "apply", run: applied,
         text:   "lmSum(v)ᵀ ⊙ r = build(size(v), λi. r)",
         before: "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (lmApply (lmTranspose (lmSum v)) dr))",
@@ -335,76 +360,54 @@ pub static PASS_LAWS: &[PassLaw] = &[
         before: "(def f Float (x : Float)
                    (let ((p (build 3 (lam (i : Integer) x))) (y (build 3 (lam (i : Integer) (index i p))))) (index 1 y)))",
         after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y p)) (index 1 y)))" },
+    PassLaw { name: "call-transposed", source: "derived", pass: "inline_maps", run: inlined_maps,
+        text:   "[Dt f](a) = (∂f(a))ᵀ",
+        before: "(def g Float (x : Float) (sin x)) (def f Float (x : Float) (lmApply ([Dt g] x) 2.0))",
+        after:  "(def f Float (x : Float) (lmApply (lmTranspose ([D g] x)) 2.0))" },
+    PassLaw { name: "call-tupled", source: "derived", pass: "inline_maps", run: inlined_maps,
+        text:   "[tupled f](a) = (f(a), ∂f(a))",
+        before: "(def g Float (x : Float) (sin x)) (def f (Tuple Float (LM Float Float)) (x : Float) ([tupled g] x))",
+        after:  "(def f (Tuple Float (LM Float Float)) (x : Float) (tuple (g x) ([D g] x)))" },
+    PassLaw { name: "call-polymorphic", source: "derived", pass: "inline_maps", run: inlined_maps,
+        text:   "[polymorphic f](a, m) = (f(a), ∂f(a) ∘ m)",
+        before: "(def g Float (x : Float) (sin x))
+                 (def f Float (x : Float) (lmApply (get$2$2 ([polymorphic g] x (lmOne 1.0))) 2.0))",
+        after:  "(def f Float (x : Float) (lmApply (get$2$2 (let (t (lmOne 1.0)) (tuple (g x) (lmCompose ([D g] x) t)))) 2.0))" },
+    PassLaw { name: "call-map", source: "derived", pass: "inline_maps", run: inlined_maps,
+        text:   "f(a, ..) = let x = a, .. in b   when f(x, ..) = b takes or gives a linear map",
+        before: "(def twice Float (m : LM Float Float) (lmApply m (lmApply m 1.0))) (def f Float (x : Float) (twice (lmScale 1.0 x)))",
+        after:  "(def f Float (x : Float) (let (m (lmScale 1.0 x)) (lmApply m (lmApply m 1.0))))" },
+    PassLaw { name: "call-jacobian", source: "sec. 3", pass: "inline_maps", run: inlined_maps,
+        text:   "∂f(a) = let x = a in m   where ∂f(x) = m",
+        before: "(def double Float (x : Float) (add x x)) (def f Float (x : Float) (lmApply ([D double] x) 3.0))",
+        after:  "(def f Float (x : Float) (lmApply (let (y x) (lmScale 1.0 2.0)) 3.0))" },
+    PassLaw { name: "let-map", source: "sec. 3", pass: "apply_maps", run: with_maps_applied,
+        text:   "let m = e in b = b[m := e]   where a linear map, or a tuple or tensor of such, is bound",
+        before: "(def f Float (x : Float) (let (m (lmScale 1.0 x)) (lmApply m 2.0)))",
+        after:  "(def f Float (x : Float) (let (t (mul x 2.0)) t))" },
+    PassLaw { name: "index-family", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "index(k, build(n, λi. m)) = let i = index(k, build(n, λj. j)) in m   for maps m",
+        before: "(def f Float ((k : Integer) (x : Float))
+                   (lmApply (index k (build 3 (lam (i : Integer) (lmScale 1.0 (to_float i))))) x))",
+        after:  "(def f Float ((k : Integer) (x : Float))
+                   (let ((t (index k (build 3 (lam (j : Integer) j)))) (i t) (s (to_float i))) (mul s x)))" },
+    PassLaw { name: "apply-assert", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "assert(c, m) ⊙ x = assert(c, m ⊙ x), x ⊙ᴿ assert(c, m) = assert(c, x ⊙ᴿ m)",
+        before: "(def f Float ((c : Bool) (x : Float)) (lmApply (assert c (lmScale 1.0 x)) x))",
+        after:  "(def f Float ((c : Bool) (x : Float)) (assert c (mul x x)))" },
+    PassLaw { name: "reverse-sumbuild", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "r ⊙ᴿ ⊕(build(n, λi. m)) = sumbuild(n, λi. r ⊙ᴿ m)",
+        before: "(def f Float ((v : Vec Float) (r : Float))
+                   (lmApplyR r (lmAddV 1.0 (build (size v) (lam (i : Integer) (lmScale 1.0 (index i v)))))))",
+        after:  "(def f Float ((v : Vec Float) (r : Float))
+                   (let (t (size v)) (sumbuild t (lam (i : Integer) (let (s (index i v)) (mul s r))))))" },
+    PassLaw { name: "reverse-fold", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "(rs, rc) ⊙ᴿ lmFold(n, λi. M) = the loop of (rs, rc) := (rs, rc) ⊙ᴿ M, backwards",
+        before: "(def f (Tuple Float Float) ((k : Float) (r : Tuple Float Float))
+                   (lmApplyR r (lmFold 3 (tuple 1.0 1.0) (tuple 1.0 1.0) (lam (i : Integer) (lmScale (tuple 1.0 1.0) k)))))",
+        after:  "(def f (Tuple Float Float) ((k : Float) (r : Tuple Float Float))
+                   (let (rc (get$2$2 r))
+                     ($loop 3 (lam (p : Tuple Integer Float)
+                         (let (((j ds) p) (i (sub (sub 3 1) j))) (ts_scale k (tuple ds rc))))
+                       (get$1$2 r) ($dummy Float))))" },
 ];
-
-/// The fuel: more than any instance takes.
-const FUEL: usize = 10_000;
-
-fn normalised(def: &Def, supply: &mut Supply) -> Def {
-    anf::anf(def, supply, &mut Rewrites::all())
-}
-
-fn simplified(def: &Def, supply: &mut Supply) -> Def {
-    let simple = simplify::simplify(def, strategy("jacobian"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL));
-    simple.expect("an instance is small")
-}
-
-fn transposed(def: &Def, supply: &mut Supply) -> Def {
-    let mut name = def.fun.name.clone();
-    name.derivations[0] = Derivative::Dt;
-    let transposed =
-        transpose::transpose(def, name, strategy("transpose"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL));
-    transposed.expect("an instance is small")
-}
-
-fn applied(def: &Def, supply: &mut Supply) -> Def {
-    apply::apply(def, strategy("apply"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL))
-        .expect("an instance is small")
-}
-
-fn without_dead(def: &Def, _: &mut Supply) -> Def {
-    dce::dce(def, &Effects::default(), &mut Rewrites::all())
-}
-
-fn without_dead_components(def: &Def, supply: &mut Supply) -> Def {
-    dead_components::dead_components(def, supply)
-}
-
-fn shared(def: &Def, _: &mut Supply) -> Def {
-    cse::cse(def, &Effects::default(), &mut Rewrites::all())
-}
-
-fn merged(def: &Def, supply: &mut Supply) -> Def {
-    merge_calls::merge_calls(def, &merge_calls::Records::default(), &[], &Effects::default(), supply)
-}
-
-/// In the instance g calls itself.
-fn paired(def: &Def, supply: &mut Supply) -> Def {
-    pair_recursive_calls::pair_recursive_calls(
-        def,
-        &FxHashSet::from_iter([FunName::base("g")]),
-        &Effects::default(),
-        supply,
-    )
-}
-
-/// Runs the pass with the last parameter for the direction.
-fn with_residuals(def: &Def, supply: &mut Supply) -> Def {
-    hoist_residuals::hoist_residuals(def, &def.params[def.params.len() - 1..], &Effects::default(), supply)
-}
-
-fn fused(def: &Def, supply: &mut Supply) -> Def {
-    let effects = Effects::default();
-    fuse_sums::fuse_sums(def, &effects, supply, &|e| cse::cse_of_term(e, &effects))
-}
-
-/// In the instances g calls itself.
-fn with_destinations(def: &Def, _: &mut Supply) -> Def {
-    let params = vec![Type::vec(Type::Float), Type::Integer];
-    let g = Arc::new(Fun { name: FunName::base("g"), params, result: Type::Float });
-    add_destinations::add_destinations(def, &|f| (*f == g.name).then(|| g.clone()))
-}
-
-fn inlined(def: &Def, _: &mut Supply) -> Def {
-    inline_single_uses::inline_single_uses(def, &Effects::default(), &mut Rewrites::all())
-}

@@ -1,0 +1,122 @@
+//! Runs passes on the instances of their laws.
+
+use crate::derive::passes::{
+    add_destinations, anf, apply, apply_maps, carry_states, cse, dce, dead_components, fuse_sums, hoist_residuals,
+    inline_maps, inline_marked, inline_single_uses, merge_calls, pair_recursive_calls, simplify, transpose,
+};
+use crate::derive::schedule::strategy;
+use lm::effect::Effects;
+use lm::prim::Prim;
+use lm::rewriter::Rewriter;
+use lm::rewrites::Rewrites;
+use lm::term::{Def, Derivative, Expr, Fun, FunName, Kind, Op, Supply};
+use lm::types::Type;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// The fuel: more than any instance takes.
+const FUEL: usize = 10_000;
+
+pub(super) fn normalised(def: &Def, supply: &mut Supply) -> Def {
+    anf::anf(def, supply, &mut Rewrites::all())
+}
+
+pub(super) fn simplified(def: &Def, supply: &mut Supply) -> Def {
+    let simple = simplify::simplify(def, strategy("jacobian"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL));
+    simple.expect("an instance is small")
+}
+
+pub(super) fn transposed(def: &Def, supply: &mut Supply) -> Def {
+    let mut name = def.fun.name.clone();
+    name.derivations[0] = Derivative::Dt;
+    let transposed =
+        transpose::transpose(def, name, strategy("transpose"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL));
+    transposed.expect("an instance is small")
+}
+
+pub(super) fn applied(def: &Def, supply: &mut Supply) -> Def {
+    apply::apply(def, strategy("apply"), &mut Rewriter::new(supply, &mut Rewrites::all(), FUEL))
+        .expect("an instance is small")
+}
+
+pub(super) fn with_maps_applied(def: &Def, supply: &mut Supply) -> Def {
+    let mut rewrites = Rewrites::all();
+    let cx = &mut Rewriter::new(supply, &mut rewrites, FUEL);
+    apply_maps::apply_maps(def, strategy("sides"), &Effects::default(), cx)
+        .expect("the laws apply the maps of instances")
+}
+
+/// In the instances `twice` applies a map twice to 1, and the Jacobian of `double` is known.
+pub(super) fn inlined_maps(def: &Def, supply: &mut Supply) -> Def {
+    let m = supply.fresh("m", Type::lm(Type::Float, Type::Float));
+    let apply = |x: Expr| Expr::prim(Prim::LmApply, [Expr::var(&m), x]);
+    let twice = Def::new(FunName::base("twice"), vec![m.clone()], apply(apply(Expr::float(1.0))));
+    let x = supply.fresh("x", Type::Float);
+    let scale = Expr::prim(Prim::LmScale, [Expr::float(1.0), Expr::float(2.0)]);
+    let double = Def::new(FunName::base("double").derived(Derivative::D), vec![x], scale);
+    let callees = inline_maps::Callees {
+        body: &|name| (*name == twice.fun.name).then(|| twice.clone()),
+        jacobian: &|name| (*name == FunName::base("double")).then(|| double.clone()),
+        params: &|_| Some(vec![Type::Float]),
+    };
+    inline_maps::inline_maps(def, callees, supply, &mut Rewrites::all())
+}
+
+pub(super) fn without_dead(def: &Def, _: &mut Supply) -> Def {
+    dce::dce(def, &Effects::default(), &mut Rewrites::all())
+}
+
+pub(super) fn without_dead_components(def: &Def, supply: &mut Supply) -> Def {
+    dead_components::dead_components(def, supply)
+}
+
+pub(super) fn shared(def: &Def, _: &mut Supply) -> Def {
+    cse::cse(def, &Effects::default(), &mut Rewrites::all())
+}
+
+/// In the instance g is the square.
+pub(super) fn in_place(def: &Def, supply: &mut Supply) -> Def {
+    let y = supply.fresh("y", Type::Float);
+    let g = Def::new(FunName::base("g"), vec![y.clone()], Expr::prim(Prim::Mul, [Expr::var(&y), Expr::var(&y)]));
+    let body = |e: &Expr| matches!(e.kind(), Kind::App(Op::Call(_), _)).then_some(&g);
+    inline_marked::inline_marked(def, &body, supply, &mut Rewrites::all())
+}
+
+pub(super) fn carried(def: &Def, supply: &mut Supply) -> Def {
+    carry_states::carry_states(def, &Effects::default(), supply, &mut Rewrites::all())
+}
+
+pub(super) fn merged(def: &Def, supply: &mut Supply) -> Def {
+    merge_calls::merge_calls(def, &merge_calls::Records::default(), &[], &Effects::default(), supply)
+}
+
+/// In the instance g calls itself.
+pub(super) fn paired(def: &Def, supply: &mut Supply) -> Def {
+    pair_recursive_calls::pair_recursive_calls(
+        def,
+        &FxHashSet::from_iter([FunName::base("g")]),
+        &Effects::default(),
+        supply,
+    )
+}
+
+/// Runs the pass with the last parameter for the direction.
+pub(super) fn with_residuals(def: &Def, supply: &mut Supply) -> Def {
+    hoist_residuals::hoist_residuals(def, &def.params[def.params.len() - 1..], &Effects::default(), supply)
+}
+
+pub(super) fn fused(def: &Def, supply: &mut Supply) -> Def {
+    let effects = Effects::default();
+    fuse_sums::fuse_sums(def, &effects, supply, &|e| cse::cse_of_term(e, &effects))
+}
+
+/// In the instances g calls itself.
+pub(super) fn with_destinations(def: &Def, _: &mut Supply) -> Def {
+    let params = vec![Type::vec(Type::Float), Type::Integer];
+    let g = Arc::new(Fun { name: FunName::base("g"), params, result: Type::Float });
+    add_destinations::add_destinations(def, &|f| (*f == g.name).then(|| g.clone()))
+}
+
+pub(super) fn inlined(def: &Def, _: &mut Supply) -> Def {
+    inline_single_uses::inline_single_uses(def, &Effects::default(), &mut Rewrites::all())
+}

@@ -1,0 +1,66 @@
+//! Inlines the calls that the program marks by `$inline`, before anything is derived.
+//!
+//! These calls stay: of recursive functions, of external ones, and of functions that have a derivative by hand.
+
+use super::Pipeline;
+use crate::derive::call_order;
+use crate::derive::passes::inline_marked;
+use crate::derive::postcondition::Facts;
+use lm::term::{Def, Expr, FunName, Kind, Op, Supply};
+use rustc_hash::FxHashSet;
+
+impl Pipeline {
+    /// Inlines the marked calls of all definitions; those of callees first. Keeps the definitions as they are written.
+    pub(super) fn inline_all_marked(&mut self) {
+        if self.marked.is_empty() {
+            return;
+        }
+        let mut done = FxHashSet::default();
+        let names: Vec<FunName> = self.program.defs.keys().cloned().collect();
+        names.iter().for_each(|name| self.inline_marked_of(name, &mut done));
+    }
+
+    fn inline_marked_of(&mut self, name: &FunName, done: &mut FxHashSet<FunName>) {
+        if !done.insert(name.clone()) {
+            return;
+        }
+        let def = self.program.defs[name].clone();
+        let mut callees = Vec::new();
+        def.body.visit(|e| callees.extend(self.marked_callee(e).cloned()));
+        callees.iter().for_each(|callee| self.inline_marked_of(callee, done));
+        if !callees.is_empty() {
+            let inlined = self.with_marked_inlined(&def);
+            self.program.defs.insert(name.clone(), inlined);
+            self.written_with_marks.insert(name.clone(), def);
+        }
+    }
+
+    /// Returns a definition with its marked calls inlined.
+    pub(super) fn with_marked_inlined(&mut self, def: &Def) -> Def {
+        let before = self.program.supply.clone();
+        let mut supply = before.clone();
+        let mut watch = std::mem::take(&mut self.watch);
+        let body = |e: &Expr| self.marked_callee(e).map(|callee| &self.program.defs[callee]);
+        let inlined = watch.steps("inline_marked", def, &mut supply, |supply: &mut Supply, rewrites| {
+            inline_marked::inline_marked(def, &body, supply, rewrites)
+        });
+        self.watch = watch;
+        self.program.supply = supply;
+        let is_inlined = |e: &Expr| self.marked_callee(e).is_some();
+        super::watch::promised(
+            "inline_marked",
+            &inlined,
+            &Facts { is_inlined: &is_inlined, ..Facts::new(&self.effects) },
+        );
+        inlined
+    }
+
+    /// Returns the function that a term calls, if the call is marked and the function can be inlined.
+    fn marked_callee<'a>(&self, e: &'a Expr) -> Option<&'a FunName> {
+        let Kind::App(Op::Call(f), _) = e.kind() else { return None };
+        let is_marked = self.marked.contains(&(f.name.clone(), e.span())) && self.program.defs.contains_key(&f.name);
+        let has_own = || self.written.iter().any(|w| !w.derivations.is_empty() && w.as_written() == f.name);
+        let stays = || has_own() || call_order::is_recursive(&self.program, &f.name);
+        (is_marked && !stays()).then_some(&f.name)
+    }
+}
