@@ -101,7 +101,7 @@ const VECTORS: &[&str] = &[
     "vector-add-tuple", "vector-add-left", "vector-add-right", "vector-scale-tuple", "vector-scale-minus",
     "vector-scale-one", "get-tuple", "tuple-get",
     "get-zero", "vector-index-zero", "vector-at-zero", "vector-add-at", "vector-index-scale", "vector-index-neg",
-    "vector-scale-at", "vector-neg-at", "sumbuild-zero",
+    "vector-scale-at", "vector-neg-at", "vector-scale-neg", "sumbuild-zero",
     "fold-float", "fold-integer", "if-same", "if-true", "if-false",
 ];
 
@@ -119,6 +119,11 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
     vec![
         schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, SCALES, ELEMENTS, VECTORS]),
         schedule("transpose", "transposition, pushed to the leaves", &[TRANSPOSITION, MAPS, VECTORS]),
+        schedule(
+            "reverse half",
+            "the map of a reverse half in its simplest form",
+            &[TRANSPOSITION, MAPS, SCALES, VECTORS],
+        ),
         schedule(
             "apply",
             "application, pushed to the leaves until no map is left",

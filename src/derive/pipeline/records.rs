@@ -113,7 +113,7 @@ impl Pipeline {
     pub(in crate::derive) fn transpose_leaves(&mut self, def: &Def) -> Result<Def, Error> {
         self.rewriting("transpose", def, |cx| {
             let def = Def { body: transposed_leaves(&def.body, cx)?, ..def.clone() };
-            simplify::simplify(&def, strategy("transpose"), cx)
+            simplify::simplify(&def, strategy("reverse half"), cx)
         })
     }
 

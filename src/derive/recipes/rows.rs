@@ -200,10 +200,7 @@ pub(super) static SPLIT: Recipe = Recipe {
         quiet(&[Pass::Normal, Pass::Convert, Pass::Prune]),
         step("The forward half in the category language", &[Pass::Split]),
         step("The reverse half in the category language", &[Pass::ReverseHalf]),
-        step(
-            "The reverse half as a map (optimised)",
-            &[Pass::MapAlone, Pass::TransposeLeaves, Pass::Simplify("transpose")],
-        ),
+        step("The reverse half as a map (optimised)", &[Pass::MapAlone, Pass::TransposeLeaves]),
         step("The reverse half, applied", &[Pass::ApplyMap, Pass::Apply, Pass::Simplify("values"), Pass::Place]),
         quiet(&[Pass::WithValues, Pass::ShareValues]),
         step("Value and reverse-mode derivative (CSE'd)", TIDY),

@@ -101,8 +101,14 @@ impl Reverse<'_> {
     }
 
     /// `⊕(build(n, λi. revr[ce](x[i]) ∘ π(i) ∘ R))`, without π(i) for a sum. Where R begins with a scale, that stays
-    /// outside: there it is one product, and not one for each step.
+    /// outside: there it is one product, and not one for each step. Where R is π(k)ᵀ ∘ r, only step k counts, since
+    /// π(i) ∘ π(k)ᵀ = 0 for i ≠ k: `let i = k in revr[ce](x[i]) ∘ r`.
     fn family(&mut self, family: &Family, dt: Cotangent) -> Expr {
+        if let Some((k, r)) = self.of_element(&dt).filter(|_| family.is_tensor) {
+            let step = Binding { pattern: Pattern::Var(family.i.clone()), rhs: k };
+            let reads = [step].into_iter().chain(family.reads.iter().cloned()).collect();
+            return self.inside(&family.step, vec![r], &family.targets, reads);
+        }
         let r = self.shared("R", dt);
         let Some((rest, scale)) = self.scaled(&r, &family.value) else { return self.steps(family, r) };
         let outside = std::mem::replace(&mut self.from, rest.1);
@@ -123,6 +129,20 @@ impl Reverse<'_> {
         let is_alone = !m.any(|e| e.as_var().is_some_and(|x| x.ty().as_lm().is_some()));
         let is_product = is_alone && ty.has_fixed_shape() && self.is_scale(s);
         is_product.then(|| ((m.clone(), Expr::dummy(ty.clone())), s.clone()))
+    }
+
+    /// Returns k and r for a cotangent π(k)ᵀ ∘ r: that of a tensor of which one element is used.
+    fn of_element(&self, dt: &Cotangent) -> Option<(Expr, Expr)> {
+        let [m] = dt.as_slice() else { return None };
+        let m = self.bound_to(m);
+        let (at, r) = match m.args_of_prim(Prim::LmCompose) {
+            Some([at, r]) => (at, r.clone()),
+            _ => (m, Expr::prim(Prim::LmOne, [self.from.clone()])),
+        };
+        match at.args_of_prim(Prim::LmTranspose)?[0].args_of_prim(Prim::LmIndex)? {
+            [k, _] if k.is_atom() => Some((k.clone(), r)),
+            _ => None,
+        }
     }
 
     /// Returns what a variable is bound to in this block; other terms as they are.
