@@ -35,6 +35,7 @@ mod prelude;
 mod recipes;
 mod recursion;
 mod robust;
+mod selections;
 mod several_files;
 mod shell;
 mod specialise;

@@ -1,6 +1,6 @@
 //! Shares programs, points and comparisons among the tests, the campaign and the benches.
 //!
-//! Random programs: [`generate`], [`generate_arrays`], [`generate_scaled`], [`nests`]; [`shrink`] makes a failing one
+//! Random programs: [`generate`], [`generate_arrays`], [`generate_scaled`], [`nests`], [`selections`]; [`shrink`] makes a failing one
 //! small. Programs that grow with a number: [`shapes`]. Comparisons: [`agreement`] of derivatives, [`native`] code with
 //! the interpreter in [`all_ways`] to compile, [`category`] terms with their origin, [`cost`] by exact counts. In a
 //! campaign, [`compile_time`] has a limit.
@@ -22,6 +22,7 @@ pub mod nests;
 pub mod oracle;
 pub mod page;
 pub mod random;
+pub mod selections;
 pub mod shapes;
 pub mod shrink;
 pub mod table;
