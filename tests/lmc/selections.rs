@@ -5,6 +5,7 @@ use common::random::{cases, seed};
 use common::selections::{SIZE, selection};
 use common::{agreement, cost};
 use lm::interp::{Counts, Interpreter};
+use lm::notation::ks;
 use lm::prim::Prim;
 use lm::random::SplitMix;
 use lm::term::{Derivative, Expr, FunName, Kind, Op, Pattern};
@@ -66,7 +67,8 @@ fn derivatives_of_random_selections_read_no_one_hot_tensor() {
                 p.require(&rev).unwrap_or_else(|why| panic!("{why}\n{text}"));
                 let def = &p.program().defs[&rev];
                 if let Some(found) = read_back(&def.body, &mut HashSet::new()) {
-                    panic!("{found:?} by {} in\n{def:?}\nof\n{text}", derivation.name());
+                    let (found, def) = (ks::expr(&found, 100), ks::def(def, 100));
+                    panic!("{found} by {} in\n{def}\nof\n{text}", derivation.name());
                 }
                 let at = |n: i64| call(&p, &rev, &[Value::Tuple(point(n)), Value::Float(1.0)]);
                 let ((value, few), (_, many)) = (at(SIZE), at(2 * SIZE));
