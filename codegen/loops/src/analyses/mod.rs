@@ -10,6 +10,7 @@ pub mod independence;
 pub mod jam;
 pub mod ranges;
 pub mod roots;
+pub mod rows;
 pub mod slices;
 pub mod times;
 pub mod verify;

@@ -63,10 +63,14 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     fn emit_stmt_at_pace(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
-        if let Some(lanes) = frame.lanes.clone()
-            && differs_in_lanes(&lanes, stmt)
-        {
-            return self.emit_stmt_in_lanes(frame, &lanes, stmt);
+        if let Some(lanes) = frame.lanes.clone() {
+            match stmt {
+                Stmt::For(looped) if self.may_go_along_rows(frame, &lanes, looped) => {
+                    return self.emit_loop_along_rows(frame, &lanes, looped);
+                }
+                stmt if differs_in_lanes(&lanes, stmt) => return self.emit_stmt_in_lanes(frame, &lanes, stmt),
+                _ => {}
+            }
         }
         match stmt {
             Stmt::Let(x, op, args) => {
@@ -153,7 +157,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// `header: i, carried = from, initial or from the body's end; i < to ? body : exit`.
-    fn emit_loop(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+    pub(super) fn emit_loop(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
         let init: Vec<_> = looped.carried.iter().map(|(x, a)| (*x, self.operand(frame, a))).collect();
         let init: Vec<_> = init.into_iter().map(|(x, value)| self.suited(frame, x, value)).collect();

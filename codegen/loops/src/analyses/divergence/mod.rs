@@ -98,7 +98,7 @@ impl Divergence {
     }
 }
 
-fn stride(a: &Operand, varying: &BTreeSet<Local>, strides: &FxHashMap<Local, i64>) -> Option<i64> {
+pub(super) fn stride(a: &Operand, varying: &BTreeSet<Local>, strides: &FxHashMap<Local, i64>) -> Option<i64> {
     match a.local() {
         Some(x) if varying.contains(&x) => strides.get(&x).copied(),
         _ => Some(0),
@@ -106,7 +106,7 @@ fn stride(a: &Operand, varying: &BTreeSet<Local>, strides: &FxHashMap<Local, i64
 }
 
 /// Operations wrap, and so do addresses: what differs by a number differs by it after that, too.
-fn find_strides(block: &Block, varying: &BTreeSet<Local>, strides: &mut FxHashMap<Local, i64>) {
+pub(super) fn find_strides(block: &Block, varying: &BTreeSet<Local>, strides: &mut FxHashMap<Local, i64>) {
     block.visit(&mut |stmt| {
         let Stmt::Let(x, op, args) = stmt else { return };
         if !varying.contains(x) {

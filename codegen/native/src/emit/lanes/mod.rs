@@ -19,6 +19,7 @@ mod control;
 mod exp;
 mod math;
 mod memory;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod vectors;

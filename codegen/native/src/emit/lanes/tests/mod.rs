@@ -18,6 +18,7 @@ use loops::symbol::Symbol;
 
 mod exp;
 mod parting;
+mod rows;
 mod shapes;
 mod side_by_side;
 mod values;
