@@ -55,14 +55,16 @@ fn is_of_accesses(body: &Block) -> bool {
 }
 
 fn accesses(body: &Block) -> Vec<Access<'_>> {
-    let of = |stmt| match stmt {
-        &Stmt::Memory(Memory::Load(_, ref buffer, ref index)) => Some(Access { buffer, index, writes: false }),
-        &Stmt::Memory(Memory::Store(ref buffer, ref index, _) | Memory::Add(ref buffer, ref index, _)) => {
-            Some(Access { buffer, index, writes: true })
-        }
-        _ => None,
-    };
-    body.stmts.iter().filter_map(of).collect()
+    body.stmts
+        .iter()
+        .filter_map(|stmt| match stmt {
+            Stmt::Memory(Memory::Load(_, buffer, index)) => Some(Access { buffer, index, writes: false }),
+            Stmt::Memory(Memory::Store(buffer, index, _) | Memory::Add(buffer, index, _)) => {
+                Some(Access { buffer, index, writes: true })
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// How Integers differ from one iteration of a loop to the next.
