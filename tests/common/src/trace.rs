@@ -6,7 +6,7 @@ use lm::eval::Evaluator;
 use lm::law;
 use lm::prim::Prim;
 use lm::runtime_error::RuntimeError;
-use lm::term::{Binding, Def, Derivative, Expr, FunName, Pattern, Program, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Pattern, Program, Var};
 use lm::types::Type;
 use lm::value::Value;
 use lm::verify;
@@ -19,6 +19,7 @@ use lmc::ks::front::load_stage;
 use lmc::ks::reader::{Sexp, Shape, read};
 use lmc::ks::source::Source;
 use lmc::trace::{self, StageData};
+use std::collections::HashMap;
 use std::io;
 
 /// What was checked of the steps of a derivation.
@@ -35,8 +36,6 @@ pub struct Tally {
 pub struct Plan<'a> {
     /// The argument of the function.
     pub point: &'a Value,
-    /// Whether maps are evaluated: only where they are small as trees, since the evaluator shares nothing.
-    pub maps: bool,
     /// Each step of so many is evaluated.
     pub spread: usize,
 }
@@ -85,7 +84,7 @@ pub fn stage_holds(
         is_listed(step).map_err(at)?;
         verify::scoping(&new).and_then(|()| verify::typing(&new)).map_err(at)?;
         comes_back(p, &new).map_err(at)?;
-        let is_small = |def: &Def| plan.maps || forms::with_map(&def.body).is_none();
+        let is_small = |def: &Def| forms::with_map(&def.body).is_none() || size_of_maps(&def.body) <= LARGEST_MAP;
         if i % plan.spread == 0 && is_small(&old) && is_small(&new) {
             let before = match last.take() {
                 Some((def, value)) if def == old.body => value,
@@ -97,6 +96,37 @@ pub fn stage_holds(
         }
     }
     Ok(tally)
+}
+
+/// The largest term with maps that is evaluated, as a tree: the evaluator shares no applications of maps.
+const LARGEST_MAP: u64 = 400;
+
+/// How often the body of a function counts.
+const ELEMENTS: u64 = 4;
+
+/// Returns the size of a term with each map in place of its name.
+fn size_of_maps(e: &Expr) -> u64 {
+    tree_size(e, &mut HashMap::default())
+}
+
+fn tree_size(e: &Expr, sizes: &mut HashMap<u32, u64>) -> u64 {
+    match e.kind() {
+        Kind::Const(_) => 1,
+        Kind::Var(x) => sizes.get(&x.id()).copied().unwrap_or(1),
+        Kind::App(_, args) => args.iter().fold(1, |size, a| size.saturating_add(tree_size(a, sizes))),
+        Kind::Lam(_, body) => ELEMENTS.saturating_mul(tree_size(body, sizes)),
+        Kind::Let(bindings, body) => {
+            let mut size = 0_u64;
+            for b in bindings {
+                let of_rhs = tree_size(&b.rhs, sizes);
+                match b.rhs.ty().mentions_lm() {
+                    true => sizes.extend(b.pattern.vars().iter().map(|x| (x.id(), of_rhs))),
+                    false => size = size.saturating_add(of_rhs),
+                }
+            }
+            size.saturating_add(tree_size(body, sizes))
+        }
+    }
 }
 
 /// Checks that two definitions of a derivative of f have one value.
