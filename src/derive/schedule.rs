@@ -101,7 +101,7 @@ const VECTORS: &[&str] = &[
     "vector-add-tuple", "vector-add-left", "vector-add-right", "vector-scale-tuple", "vector-scale-minus",
     "vector-scale-one", "get-tuple", "tuple-get",
     "get-zero", "vector-index-zero", "vector-at-zero", "vector-add-at", "vector-index-scale", "vector-index-neg",
-    "vector-scale-at", "vector-neg-at", "vector-scale-neg", "sumbuild-zero",
+    "vector-scale-at", "vector-neg-at", "vector-scale-neg", "sumbuild-zero", "sum-one-hot", "sumbuild-one-hot",
     "fold-float", "fold-integer", "if-same", "if-true", "if-false",
 ];
 

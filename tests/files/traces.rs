@@ -48,7 +48,7 @@ fn of_demo(demo: &Demo, derivation: Derivation) -> Outcome {
     if evaluated > 0 { Ok(()) } else { Err(format!("none of {steps} steps is evaluated")) }
 }
 
-/// The demos whose Jacobians are small without names for maps.
+/// The demos that are derived by the rules of the notes in little time.
 const BY_NOTES: [&str; 8] = ["ex1", "ex2", "ex3", "ex4", "ex5", "ex10", "ex11", "black_scholes"];
 
 /// Checks the derivation by the rules of the notes alone, and that it gives the derivatives that the default one gives.

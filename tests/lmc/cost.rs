@@ -48,8 +48,8 @@ fn a_nonlinear_chain_costs_a_constant_per_link() {
     assert!(r600 * 20 <= 10 * r60 * 21, "{r600} against {r60}");
 }
 
-/// An element of a tensor that is built for it, of a multiple of one, and of a sum: the derivative does not go over the
-/// tensor.
+/// An element of a tensor that is built for it, of a multiple of one, and of a sum; the sum of a tensor with one
+/// element: the derivative does not go over the tensor.
 #[test]
 fn the_derivative_of_an_element_takes_no_more_operations_for_a_longer_tensor() {
     let text = "
@@ -63,18 +63,26 @@ fn the_derivative_of_an_element_takes_no_more_operations_for_a_longer_tensor() {
   (index 3 (ts_add (build n (lam (i : Integer) (mul x x))) (build n (lam (i : Integer) (cos x))))))
 (def nested Float ((n : Integer) (x : Float))
   (index (tuple 1 2) (build (tuple n n) (lam (ij : Tuple Integer Integer) (mul x (to_float (get$1$2 ij)))))))
+(def delta Float ((n : Integer) (x : Float)) (sum (deltaVec n 3 (sin x))))
+(def one_hot Float ((n : Integer) (x : Float))
+  (let ((last (sub n 1)) (v (build n (lam (i : Integer) (if (ne last i) 0.0 (mul x (sin x)))))) (y (sum v))) y))
+(def corner Float ((n : Integer) (x : Float)) (sum (deltaVec (tuple n n) (tuple 1 2) (mul x x))))
 ";
     with_large_stack(|| {
         let mut p = pipeline(text);
-        for (f, most) in [("built", 10), ("named", 14), ("scaled", 10), ("added", 10), ("nested", 10)] {
-            let rev = FunName::base(f).derived(Derivative::Rev);
+        let built = [("built", 10), ("named", 14), ("scaled", 10), ("added", 10), ("nested", 10)];
+        let one_hot = [("delta", 10), ("one_hot", 10), ("corner", 10)];
+        for ((f, most), derivative) in built.into_iter().map(|row| (row, Derivative::Rev)).chain(
+            one_hot.into_iter().flat_map(|row| [Derivative::Rev, Derivative::Vjp].map(|derivative| (row, derivative))),
+        ) {
+            let name = FunName::base(f).derived(derivative);
             let mut operations = |n: i64| {
                 let point = Value::Tuple(vec![Value::Integer(n), Value::Float(0.75)]);
-                cost(&mut p, &rev, &[point, Value::Float(1.0)])
+                cost(&mut p, &name, &[point, Value::Float(1.0)])
             };
             let [few, many] = [5, 100_000].map(&mut operations);
-            assert_eq!(few, many, "{f}");
-            assert!(many.arithmetic() <= most, "{f}: {many:?}");
+            assert_eq!(few, many, "{name}");
+            assert!(many.arithmetic() <= most, "{name}: {many:?}");
         }
     });
 }

@@ -7,12 +7,14 @@ pub mod check;
 mod matching;
 mod matrix;
 mod native;
+mod one_hot;
 mod parse;
 mod pattern;
 mod rule;
 
 pub use matching::{Spaces, codomain, domain, name_it, sum};
 pub use native::{Head, component_source};
+pub use one_hot::is_one_hot;
 pub use rule::Named;
 
 use crate::notation::ks;
@@ -202,7 +204,7 @@ fn is_shape(e: &Expr) -> bool {
 pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
     static LAWS: LazyLock<IndexMap<Arc<str>, Arc<Law>>> = LazyLock::new(|| {
         let table = include_str!("../../laws/linear.laws").lines().filter_map(read_line);
-        let native = native::NATIVE.iter().chain(matrix::MATRIX).map(|n| Law {
+        let native = native::NATIVE.iter().chain(matrix::MATRIX).chain(one_hot::ONE_HOT).map(|n| Law {
             name: n.name.into(),
             source: n.source.into(),
             text: n.text.into(),

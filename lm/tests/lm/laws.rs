@@ -6,7 +6,7 @@ use lm::law::{self, Law};
 use lm::map;
 use lm::prim::Prim;
 use lm::random::SplitMix;
-use lm::term::{Binding, Constant, Expr, Op, Program, Supply, Var};
+use lm::term::{Binding, Constant, Expr, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::value::Value;
 
@@ -322,6 +322,24 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
             let i = supply.fresh("i", Type::Integer);
             let zero = Expr::lam(i, Expr::prim(Prim::ZeroOf, [r.term(&t, 0)]));
             Expr::prim(Prim::SumBuild, [r.term(&t, 0), Expr::integer(2), zero])
+        }
+        "sum-one-hot" | "sumbuild-one-hot" => {
+            let [i, c] = [("i", Type::Integer), ("c", Type::Bool)].map(|(name, ty)| supply.fresh(name, ty));
+            // Out of range, too.
+            let k = Expr::integer(r.below(5) as i64 - 1);
+            let sides = [Expr::var(&i), k];
+            let (x, zero) = (Expr::prim(Prim::ToFloat, [Expr::var(&i)]), Expr::float(0.0));
+            let (p, [then, otherwise]) = match r.below(2) {
+                0 => (Prim::Eq, [x, zero]),
+                _ => (Prim::Ne, [zero, x]),
+            };
+            let named = Binding { pattern: Pattern::Var(c.clone()), rhs: Expr::prim(p, sides) };
+            let f = Expr::lam(i, Expr::block(vec![named], Expr::conditional(Expr::var(&c), then, otherwise)));
+            let n = Expr::integer(r.below(4) as i64);
+            match name {
+                "sum-one-hot" => Expr::prim(Prim::Sum, [Expr::prim(Prim::Build, [n, f])]),
+                _ => Expr::prim(Prim::SumBuild, [r.term(&Type::Float, 0), n, f]),
+            }
         }
         "fold-integer" => {
             let (a, b) = (Expr::integer(r.small()), Expr::integer(r.small()));

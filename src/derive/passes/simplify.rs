@@ -3,6 +3,7 @@
 //! ```text
 //! let Dx = m in b   =   b[Dx := m]      where m is free to copy, or Dx occurs once
 //!                                       as a short map, or as V(build(n, λi. m)) of which an element is selected
+//! let v = build(n, λi. if i == k then e else 0) in .. sum(v) ..   =   .. sum(build(..)) ..      where v occurs once
 //! let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
 //! let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
 //! let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
@@ -16,7 +17,7 @@
 
 use crate::derive::forms::{smallest, smallest_binding};
 use crate::derive::postcondition::Facts;
-use lm::law::is_free_to_copy;
+use lm::law::{is_free_to_copy, is_one_hot};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::scope::occurrences;
@@ -53,7 +54,7 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
 
 struct Sweep<'a, 'b> {
     uses: FxHashMap<u32, usize>,
-    /// The maps of which an element is selected, where they are bound and not in a function there.
+    /// The maps of which an element is selected, and the tensors that are summed, where they are bound and not in a function there.
     selected: FxHashSet<u32>,
     by: FxHashMap<u32, Expr>,
     naming: bool,
@@ -148,14 +149,17 @@ impl Sweep<'_, '_> {
 
     /// Returns the law by which a term takes the place of its variable.
     fn inlined_by(&self, id: u32, rhs: &Expr) -> Option<&'static str> {
+        let once = self.uses.get(&id) == Some(&1);
         if rhs.ty().as_lm().is_none() {
+            if once && self.selected.contains(&id) && is_one_hot(rhs) && !prints(rhs) {
+                return Some("let-once");
+            }
             return (rhs.is_atom() || rhs.is_short_tuple()).then_some("let-atom");
         }
         if is_free_to_copy(rhs) {
             return Some("let-free");
         }
         let is_short = rhs.size() <= INLINE_SIZE && is_operator_tree(rhs);
-        let once = self.uses.get(&id) == Some(&1);
         (once && (is_short || self.selected.contains(&id) && is_family(rhs))).then_some("let-once")
     }
 
@@ -177,7 +181,17 @@ impl Sweep<'_, '_> {
     }
 }
 
-/// Returns the variables that some `lmIndex(k, v) ∘ x` selects an element of, in the function that binds them.
+/// Returns whether the term may print: functions that it calls may.
+fn prints(e: &Expr) -> bool {
+    e.any(|e| match e.kind() {
+        Kind::App(Op::Prim(p), _) => p.has_effect(),
+        Kind::App(Op::Call(_), _) => true,
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
+    })
+}
+
+/// Returns the variables that some `lmIndex(k, v) ∘ x` selects an element of, or some `sum(x)` adds up, in the function
+/// that binds them.
 fn selected(body: &Expr) -> FxHashSet<u32> {
     let (mut bound, mut found) = (FxHashSet::default(), FxHashSet::default());
     collect_selected(body, &mut bound, &mut found);
@@ -200,6 +214,9 @@ fn collect_selected(e: &Expr, bound: &mut FxHashSet<u32>, found: &mut FxHashSet<
             {
                 let first = m.args_of_prim(Prim::LmCompose).map_or(m, |args| &args[0]);
                 found.extend(first.as_var().map(|x| x.id()).filter(|x| bound.contains(x)));
+            }
+            if let Some([v]) = e.args_of_prim(Prim::Sum) {
+                found.extend(v.as_var().map(|x| x.id()).filter(|x| bound.contains(x)));
             }
             args.iter().for_each(|a| collect_selected(a, bound, found));
         }

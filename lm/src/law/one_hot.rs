@@ -1,0 +1,142 @@
+//! Sums of which at most one term is not zero.
+//!
+//! Source: working notes, sec. 4: `sum(build(n, λi. if i == k then x else 0)) = x[i := k]`. The notes leave out that k
+//! may be out of range, where the sum is zero.
+
+use super::Spaces;
+use super::native::{Head, Native};
+use crate::prim::{Effect, Prim};
+use crate::scope::{free_variables, substitute};
+use crate::term::{Binding, Constant, Expr, Kind, Op, Var};
+use crate::types::Type;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+#[rustfmt::skip]
+/// The rows of the table of laws.
+pub(super) static ONE_HOT: &[Native] = &[
+    Native { name: "sum-one-hot",      source: "sec. 4", text: "sum(build(n, λi. if i == k then x else 0)) = if 0 <= k and k < n then x[i := k] else sum(build(n, λi. 0))", head: Some(Head::Prim(Prim::Sum)),      rewrite: of_sum },
+    Native { name: "sumbuild-one-hot", source: "sec. 4", text: "sumbuild(w, n, λi. if i == k then x else 0) = if 0 <= k and k < n then x[i := k] else ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)), rewrite: of_sumbuild },
+];
+
+/// The function `λi. let inner in if i == k then x else zero`, in which `outer` is bound as well.
+struct OneHot<'a> {
+    index: &'a Var,
+    /// What does not depend on i.
+    outer: Vec<Binding>,
+    inner: Vec<Binding>,
+    /// An atom, or a short tuple of atoms.
+    k: Expr,
+    x: &'a Expr,
+    zero: &'a Expr,
+}
+
+/// Returns whether the term is `build(n, f)` where at most one element is not zero.
+pub fn is_one_hot(e: &Expr) -> bool {
+    e.args_of_prim(Prim::Build).is_some_and(|args| OneHot::of(&args[1]).is_some())
+}
+
+fn of_sum(e: &Expr, _: &Spaces) -> Option<Expr> {
+    let [n, f] = e.args_of_prim(Prim::Sum)?[0].args_of_prim(Prim::Build)? else { return None };
+    let one_hot = OneHot::of(f)?;
+    let zeros = Expr::prim(Prim::Build, [n.clone(), Expr::lam(one_hot.index.clone(), one_hot.zero.clone())]);
+    Some(one_hot.element(n, Expr::prim(Prim::Sum, [zeros])))
+}
+
+fn of_sumbuild(e: &Expr, _: &Spaces) -> Option<Expr> {
+    let [w, n, f] = e.args_of_prim(Prim::SumBuild)? else { return None };
+    Some(OneHot::of(f)?.element(n, Expr::prim(Prim::ZeroOf, [w.clone()])))
+}
+
+impl OneHot<'_> {
+    fn of(f: &Expr) -> Option<OneHot<'_>> {
+        let Kind::Lam(index, body) = f.kind() else { return None };
+        let (bindings, result) = body.as_block();
+        let [c, then, otherwise] = result.args_of(&Op::If)? else { return None };
+        // What varies with i, and is computed for each i: it must not stop the program.
+        let mut varying = FxHashSet::from_iter([index.id()]);
+        let varies = |e: &Expr, varying: &FxHashSet<u32>| free_variables(e).iter().any(|x| varying.contains(&x.id()));
+        let (mut outer, mut inner) = (Vec::new(), Vec::new());
+        for b in bindings {
+            if !is_total(&b.rhs) {
+                return None;
+            }
+            if varies(&b.rhs, &varying) {
+                varying.extend(b.pattern.vars().iter().map(|x| x.id()));
+                inner.push(b.clone());
+            } else {
+                outer.push(b.clone());
+            }
+        }
+        let bound = |x: &Var| inner.iter().find(|b| b.pattern.vars() == [x.clone()]).map(|b| &b.rhs);
+        let condition = c.as_var().and_then(bound).unwrap_or(c);
+        let (sides, x, zero) = match (condition.args_of_prim(Prim::Eq), condition.args_of_prim(Prim::Ne)) {
+            (Some(sides), _) => (sides, then, otherwise),
+            (_, Some(sides)) => (sides, otherwise, then),
+            _ => return None,
+        };
+        let is_index = |e: &Expr| e.as_var() == Some(index);
+        let k = match sides {
+            [i, k] if is_index(i) => k,
+            [k, i] if is_index(i) => k,
+            _ => return None,
+        };
+        if varies(k, &varying) || !(k.is_atom() || k.is_short_tuple()) {
+            return None;
+        }
+        let depends_on_inner = inner.iter().flat_map(|b| b.pattern.vars()).any(|v| free_variables(zero).contains(v));
+        let k = k.clone();
+        (is_zero(zero) && !depends_on_inner).then_some(OneHot { index, outer, inner, k, x, zero })
+    }
+
+    /// Returns the element of a range of n elements that is not zero, or what the sum is without one.
+    fn element(self, n: &Expr, without: Expr) -> Expr {
+        let at_k = FxHashMap::from_iter([(self.index.id(), self.k.clone())]);
+        let x = substitute(&Expr::block(self.inner, self.x.clone()), &at_k);
+        let range = in_range(&self.k, n);
+        Expr::block(self.outer, Expr::conditional(range, x, without))
+    }
+}
+
+/// Returns whether an index is one of a tensor of size n.
+fn in_range(k: &Expr, n: &Expr) -> Expr {
+    if let Some(parts) = k.ty().as_tuple() {
+        let component = |i| in_range(&Expr::get(i, k.clone()), &Expr::get(i, n.clone()));
+        return (1..=parts.len())
+            .map(component)
+            .reduce(|a, b| Expr::prim(Prim::And, [a, b]))
+            .unwrap_or_else(|| Expr::constant(Constant::Bool(true)));
+    }
+    let below = Expr::prim(Prim::Lt, [k.clone(), n.clone()]);
+    match k.kind() {
+        Kind::Const(Constant::Integer(0..)) => below,
+        _ => Expr::prim(Prim::And, [Expr::prim(Prim::Lte, [Expr::integer(0), k.clone()]), below]),
+    }
+}
+
+fn is_zero(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::Const(Constant::Float(x)) => *x == 0.0,
+        Kind::App(Op::Tuple, parts) => parts.iter().all(is_zero),
+        Kind::App(Op::Prim(Prim::ZeroOf), _) => true,
+        Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
+    }
+}
+
+/// Returns whether the term has a value, whatever its variables are, and prints nothing.
+fn is_total(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => true,
+        Kind::App(op, args) => is_total_operator(op, e.ty()) && args.iter().all(is_total),
+        Kind::Let(..) | Kind::Lam(..) => false,
+    }
+}
+
+fn is_total_operator(op: &Op, ty: &Type) -> bool {
+    match op {
+        Op::Tuple | Op::Get(..) | Op::Dummy | Op::If => true,
+        // Sums of tensors fail where their sizes differ.
+        Op::Prim(Prim::Add | Prim::Sub) => matches!(ty, Type::Integer | Type::Float),
+        Op::Prim(p) => p.effect() == Effect::Pure,
+        _ => false,
+    }
+}
