@@ -35,6 +35,7 @@ impl Evaluator<'_> {
             (Prim::Index, [i, v]) => v.tensor().element(i),
             (Prim::Size, [v]) => Ok(index_of(&v.tensor().size)),
             (Prim::CommonSize, [v, w]) => Ok(index_of(common_size(v.tensor(), w.tensor())?)),
+            (Prim::AsSize, [n]) => size(n).map(|_| n.clone()),
             (Prim::VecInit, _) => Ok(Val::tensor_of(vec![args.len()], args.to_vec())),
             (Prim::Unzip, [v]) => Ok(unzip(v, ty)),
             (Prim::Fold, [f, start, v]) => {

@@ -33,6 +33,7 @@ impl Interpreter<'_> {
             (Prim::CommonSize, [Value::Tensor(v), Value::Tensor(w)]) => {
                 common_size(v, w).map(|size| Position::from(size).value())
             }
+            (Prim::AsSize, [n]) => size_of(&Position::of(n)).map(|_| n.clone()),
             (Prim::Unzip, [Value::Tensor(v)]) => Ok(unzip(v, ty)),
             (Prim::Index, [i, Value::Tensor(v)]) => {
                 self.counts.accesses += 3;

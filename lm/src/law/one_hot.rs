@@ -1,21 +1,22 @@
 //! Sums of which at most one term is not zero.
 //!
 //! Source: working notes, sec. 4: `sum(build(n, λi. if i == k then x else 0)) = x[i := k]`. The notes leave out that k
-//! may be out of range, where the sum is zero.
+//! may be out of range, where the sum is zero. `$as_size` fails for a negative n as the build does, so that what is
+//! derived from the right-hand side does too.
 
 use super::Spaces;
 use super::native::{Head, Native};
 use crate::prim::{Effect, Prim};
 use crate::scope::{free_variables, substitute};
-use crate::term::{Binding, Constant, Expr, Kind, Op, Var};
+use crate::term::{Binding, Constant, Expr, Kind, Op, Span, Var};
 use crate::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[rustfmt::skip]
 /// The rows of the table of laws.
 pub(super) static ONE_HOT: &[Native] = &[
-    Native { name: "sum-one-hot",      source: "sec. 4", text: "sum(build(n, λi. if i == k then x else 0)) = if 0 <= k and k < n then x[i := k] else sum(build(n, λi. 0))", head: Some(Head::Prim(Prim::Sum)),      rewrite: of_sum },
-    Native { name: "sumbuild-one-hot", source: "sec. 4", text: "sumbuild(w, n, λi. if i == k then x else 0) = if 0 <= k and k < n then x[i := k] else ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)), rewrite: of_sumbuild },
+    Native { name: "sum-one-hot",      source: "sec. 4", text: "sum(build(n, λi. if i == k then x else 0)) = if k < $as_size(n) and 0 <= k then x[i := k] else sum(build(n, λi. 0))", head: Some(Head::Prim(Prim::Sum)),      rewrite: of_sum },
+    Native { name: "sumbuild-one-hot", source: "sec. 4", text: "sumbuild(w, n, λi. if i == k then x else 0) = if k < $as_size(n) and 0 <= k then x[i := k] else ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)), rewrite: of_sumbuild },
 ];
 
 /// The function `λi. let inner in if i == k then x else zero`, in which `outer` is bound as well.
@@ -36,15 +37,16 @@ pub fn is_one_hot(e: &Expr) -> bool {
 }
 
 fn of_sum(e: &Expr, _: &Spaces) -> Option<Expr> {
-    let [n, f] = e.args_of_prim(Prim::Sum)?[0].args_of_prim(Prim::Build)? else { return None };
+    let build = &e.args_of_prim(Prim::Sum)?[0];
+    let [n, f] = build.args_of_prim(Prim::Build)? else { return None };
     let one_hot = OneHot::of(f)?;
     let zeros = Expr::prim(Prim::Build, [n.clone(), Expr::lam(one_hot.index.clone(), one_hot.zero.clone())]);
-    Some(one_hot.element(n, Expr::prim(Prim::Sum, [zeros])))
+    Some(one_hot.element(n, Expr::prim(Prim::Sum, [zeros.placed(build.span())]), build.span()))
 }
 
 fn of_sumbuild(e: &Expr, _: &Spaces) -> Option<Expr> {
     let [w, n, f] = e.args_of_prim(Prim::SumBuild)? else { return None };
-    Some(OneHot::of(f)?.element(n, Expr::prim(Prim::ZeroOf, [w.clone()])))
+    Some(OneHot::of(f)?.element(n, Expr::prim(Prim::ZeroOf, [w.clone()]), e.span()))
 }
 
 impl OneHot<'_> {
@@ -88,16 +90,17 @@ impl OneHot<'_> {
         (is_zero(zero) && !depends_on_inner).then_some(OneHot { index, outer, inner, k, x, zero })
     }
 
-    /// Returns the element of a range of n elements that is not zero, or what the sum is without one.
-    fn element(self, n: &Expr, without: Expr) -> Expr {
+    /// Returns the element of a range of n elements that is not zero, or what the sum is without one. The range is
+    /// refused at the place given.
+    fn element(self, n: &Expr, without: Expr, place: Span) -> Expr {
         let at_k = FxHashMap::from_iter([(self.index.id(), self.k.clone())]);
         let x = substitute(&Expr::block(self.inner, self.x.clone()), &at_k);
-        let range = in_range(&self.k, n);
+        let range = in_range(&self.k, &Expr::prim(Prim::AsSize, [n.clone()]).placed(place));
         Expr::block(self.outer, Expr::conditional(range, x, without))
     }
 }
 
-/// Returns whether an index is one of a tensor of size n.
+/// Returns whether an index is one of a tensor of size n, which is computed first.
 fn in_range(k: &Expr, n: &Expr) -> Expr {
     if let Some(parts) = k.ty().as_tuple() {
         let component = |i| in_range(&Expr::get(i, k.clone()), &Expr::get(i, n.clone()));
@@ -109,7 +112,7 @@ fn in_range(k: &Expr, n: &Expr) -> Expr {
     let below = Expr::prim(Prim::Lt, [k.clone(), n.clone()]);
     match k.kind() {
         Kind::Const(Constant::Integer(0..)) => below,
-        _ => Expr::prim(Prim::And, [Expr::prim(Prim::Lte, [Expr::integer(0), k.clone()]), below]),
+        _ => Expr::prim(Prim::And, [below, Expr::prim(Prim::Lte, [Expr::integer(0), k.clone()])]),
     }
 }
 

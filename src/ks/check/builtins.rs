@@ -148,6 +148,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("Vec_init",      OWN,                          Core(Prim::VecInit)),
     ("unzip",         OWN,                          Core(Prim::Unzip)),
     ("$common_size",  OWN,                          Core(Prim::CommonSize)),
+    ("$as_size",      OWN,                          Core(Prim::AsSize)),
     ("$add_at",       OWN,                          Core(Prim::AddAt)),
     ("$delta_at",     OWN,                          Core(Prim::DeltaAt)),
     ("$into",         OWN,                          Core(Prim::Into)),

@@ -21,6 +21,7 @@ impl Body<'_> {
             Prim::Sum => self.lower_sum(&args[0], ty),
             Prim::Size => self.lower_value(&args[0]).map(|v| size(v.tensor())),
             Prim::CommonSize => self.lower_common_size(args),
+            Prim::AsSize => self.lower_as_size(&args[0]),
             Prim::Unzip => self.lower_unzip(&args[0], ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::Index => self.lower_index(args).and_then(|x| self.copy_for(sharing, x)),
             Prim::VecInit => self.lower_literal(args, sharing),
@@ -73,6 +74,12 @@ impl Body<'_> {
         let values = self.lower_values(args)?;
         self.check_same_size(&values[0].tensor().sizes, &values[1].tensor().sizes);
         Ok(size(values[0].tensor()))
+    }
+
+    fn lower_as_size(&mut self, n: &Expr) -> Lowered {
+        let n = self.lower_value(n)?;
+        self.check_size(&n.numbers());
+        Ok(n)
     }
 
     fn lower_literal(&mut self, args: &[Expr], sharing: Sharing) -> Lowered {

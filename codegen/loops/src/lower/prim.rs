@@ -71,6 +71,7 @@ impl Body<'_> {
             | Prim::Index
             | Prim::Size
             | Prim::CommonSize
+            | Prim::AsSize
             | Prim::Unzip
             | Prim::VecInit
             | Prim::Fold
