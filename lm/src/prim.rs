@@ -161,7 +161,7 @@ primitives! {
     LmVCat       "lmVCat"        ["(LM s t) .. -> (LM s (Tuple t ..))"]      Cheap Pure  Structural;
     LmHCat       "lmHCat"        ["(LM s t) .. -> (LM (Tuple s ..) t)"]      Cheap Pure  Structural;
     LmVCatV      "lmVCatV"       ["(Tensor i (LM s t)) -> (LM s (Tensor i t))", "(Tensor i t) (Tensor i (LM s t)) -> (LM s (Tensor i t))"] Cheap Pure  Structural;
-    LmHCatV      "lmHCatV"       ["(Tensor i (LM s t)) -> (LM (Tensor i s) t)"] Cheap Pure  Structural;
+    LmHCatV      "lmHCatV"       ["(Tensor i (LM s t)) -> (LM (Tensor i s) t)", "(d t) (Tensor i (LM s t)) -> (LM (Tensor i s) t)"] Cheap Pure  Structural;
     LmAddV       "lmAddV"        ["t (Tensor i (LM s t)) -> (LM s t)"]       Cheap Pure  Structural;
     LmIndex      "lmIndex"       ["i (Tensor i t) -> (LM (Tensor i t) t)"]   Cheap Pure  Structural;
     LmSum        "lmSum"         ["(Tensor i t) -> (LM (Tensor i t) t)"]     Cheap Pure  Structural;

@@ -19,6 +19,8 @@ pub enum Typing {
     Tupled,
     /// `(S, LM a S) -> (T, LM a T)`; here a = S.
     Polymorphic,
+    /// `(S, LM S a) -> (T, LM T a)`; here a = S.
+    PolymorphicR,
     /// `(S, dS) -> dT`.
     Forward,
     /// `(S, dT) -> dS`.
@@ -53,6 +55,7 @@ impl Typing {
             Typing::Transposed => "S -> LM T S",
             Typing::Tupled => "S -> (T, LM S T)",
             Typing::Polymorphic => "(S, LM a S) -> (T, LM a T)      for any a",
+            Typing::PolymorphicR => "(S, LM S a) -> (T, LM T a)      for any a",
             Typing::Forward => "(S, dS) -> dT",
             Typing::Reverse => "(S, dT) -> dS",
             Typing::ForwardWithValue => "(S, dS) -> (T, dT)",
@@ -94,6 +97,9 @@ pub fn derive(derivative: &Derivative, f: &Fun, record: &mut dyn FnMut(&Fun) -> 
         Typing::Tupled => (f.params.clone(), Type::tuple([t.clone(), Type::lm(v, t.clone())])),
         Typing::Polymorphic => {
             (vec![s, Type::lm(v.clone(), v.clone())], Type::tuple([t.clone(), Type::lm(v, t.clone())]))
+        }
+        Typing::PolymorphicR => {
+            (vec![s, Type::lm(v.clone(), v.clone())], Type::tuple([t.clone(), Type::lm(t.clone(), v)]))
         }
         Typing::Forward => (vec![s, v.tangent()], t.tangent()),
         Typing::Reverse => (vec![s, t.tangent()], v.tangent()),
@@ -160,19 +166,18 @@ pub fn derive_all(derivatives: &[Derivative], f: &Fun, record: &mut dyn FnMut(&F
     derivatives.iter().rev().try_fold(f.clone(), |f, derivative| derive(derivative, &f, record))
 }
 
-/// Returns `[polymorphic f] : (S, LM a S) -> (T, LM a T)` at the a of its argument; any other function as it is.
-pub fn from_anywhere(f: Fun, argument: &Type) -> Fun {
-    let is_polymorphic = f.name.derivative() == Some(&Derivative::Polymorphic);
+/// Returns `[polymorphic f] : (S, LM a S) -> (T, LM a T)` or `[polymorphicR f] : (S, LM S a) -> (T, LM T a)` at the a of
+/// its argument; any other function as it is.
+pub fn at_any_space(f: Fun, argument: &Type) -> Fun {
     let (Some([_, map]), [s, _], Some([t, _])) = (argument.as_tuple(), f.params.as_slice(), f.result.as_tuple()) else {
         return f;
     };
-    match map.as_lm() {
-        Some((a, _)) if is_polymorphic => {
-            let result = Type::tuple([t.clone(), Type::lm(a.clone(), t.clone())]);
-            Fun { params: vec![s.clone(), map.clone()], result, name: f.name }
-        }
-        _ => f,
-    }
+    let result = match (f.name.derivative(), map.as_lm()) {
+        (Some(Derivative::Polymorphic), Some((a, _))) => Type::lm(a.clone(), t.clone()),
+        (Some(Derivative::PolymorphicR), Some((_, a))) => Type::lm(t.clone(), a.clone()),
+        _ => return f,
+    };
+    Fun { params: vec![s.clone(), map.clone()], result: Type::tuple([t.clone(), result]), name: f.name }
 }
 
 /// Returns the argument type of f, from that of its derivative; derivations outermost first.
@@ -185,6 +190,7 @@ pub fn base_argument(derivatives: &[Derivative], argument: &Type) -> Option<Type
         }
         Typing::Gradient | Typing::Hessian | Typing::Blocks => Some(argument),
         Typing::Polymorphic
+        | Typing::PolymorphicR
         | Typing::Forward
         | Typing::Reverse
         | Typing::ForwardWithValue

@@ -94,8 +94,8 @@ impl Map {
     }
 
     /// Returns `H(ms)`; `t` is the codomain where there is no map.
-    pub fn hcat_v(size: Vec<usize>, ms: Vec<Rc<Map>>, t: &Type) -> Map {
-        let codomain = ms.first().map_or(Space::of_type(t), |m| m.codomain.clone());
+    pub fn hcat_v(size: Vec<usize>, ms: Vec<Rc<Map>>, t: Space) -> Map {
+        let codomain = ms.first().map_or(t, |m| m.codomain.clone());
         let domain = Space::Tensor(size, ms.iter().map(|m| m.domain.clone()).collect());
         Map::new(domain, codomain.clone(), move |cx, x| sum_of_images(cx, &ms, &x.tensor().elements, &codomain))
     }
@@ -201,7 +201,7 @@ impl Space {
     }
 
     /// Returns the space of the tangents of a type, if all its values have one shape.
-    fn of_type(ty: &Type) -> Space {
+    pub fn of_type(ty: &Type) -> Space {
         if ty.has_fixed_shape() { Space::of(&Val::dummy(ty)) } else { Space::Unknown }
     }
 

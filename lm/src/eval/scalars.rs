@@ -3,7 +3,7 @@
 //! The functions of the C library are the rows of `libm`. Native code calls them by name, so a wrong row shows.
 
 use super::evaluator::{Evaluator, fail};
-use super::value::{Map, Outcome, Val};
+use super::value::{Map, Outcome, Space, Val};
 use super::vector::{add, dot, negative, scale, sub, zero};
 use crate::prim::Prim;
 use crate::random::hash;
@@ -88,7 +88,8 @@ impl Evaluator<'_> {
             (Prim::LmVCat, ms) => Map::vcat(maps(ms)),
             (Prim::LmHCat, ms) => Map::hcat(maps(ms)),
             (Prim::LmVCatV, [v] | [_, v]) => Map::vcat_v(v.tensor().size.clone(), maps(&v.tensor().elements), s),
-            (Prim::LmHCatV, [v]) => Map::hcat_v(v.tensor().size.clone(), maps(&v.tensor().elements), t),
+            (Prim::LmHCatV, [v]) => Map::hcat_v(v.tensor().size.clone(), maps(&v.tensor().elements), Space::of_type(t)),
+            (Prim::LmHCatV, [w, v]) => Map::hcat_v(v.tensor().size.clone(), maps(&v.tensor().elements), Space::of(w)),
             (Prim::LmAddV, [w, v]) => Map::add_v(w, maps(&v.tensor().elements), s),
             (Prim::LmIndex, [i, v]) => Map::index(i, v),
             (Prim::LmSum, [v]) => Map::sum(v, t),

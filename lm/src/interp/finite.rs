@@ -84,7 +84,7 @@ fn arguments(program: &Program, derivative: &Derivative, of: &FunName, mut args:
         | Derivative::JacRev
         | Derivative::Wrt(_) => {}
         // It takes linear maps, which the interpreter keeps to itself.
-        Derivative::Polymorphic => return None,
+        Derivative::Polymorphic | Derivative::PolymorphicR => return None,
     }
     match args.as_slice() {
         [Value::Tuple(parts)] if parameters != 1 => Some(parts.clone()),

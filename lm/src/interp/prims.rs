@@ -164,6 +164,7 @@ fn linear_map(p: Prim, args: &[Value], ty: &Type) -> LinearMap {
         (Prim::LmHCat, _) => LinearMap::HCat(maps()),
         (Prim::LmVCatV, [Value::Tensor(v)] | [_, Value::Tensor(v)]) => LinearMap::VCatV(v.clone(), witness(s)),
         (Prim::LmHCatV, [Value::Tensor(v)]) => LinearMap::HCatV(v.clone(), witness(t)),
+        (Prim::LmHCatV, [w, Value::Tensor(v)]) => LinearMap::HCatV(v.clone(), Some(w.clone())),
         (Prim::LmAddV, [t, Value::Tensor(v)]) => LinearMap::AddV(v.elements().to_vec(), t.clone(), witness(s)),
         (Prim::LmIndex, [i, Value::Tensor(v)]) => LinearMap::Index(Position::of(i), v.clone()),
         (Prim::LmSum, [Value::Tensor(v)]) => LinearMap::Sum(v.clone(), witness(t)),

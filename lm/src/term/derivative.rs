@@ -24,6 +24,8 @@ pub enum Derivative {
     Tupled,
     /// Linear map in, linear map out, `(S, LM a S) -> (T, LM a T)`.
     Polymorphic,
+    /// Linear map to anywhere in, linear map to there out, `(S, LM S a) -> (T, LM T a)`.
+    PolymorphicR,
     /// The forward derivative, `(S, dS) -> dT`.
     Fwd,
     /// The reverse derivative, `(S, dT) -> dS`.
@@ -119,7 +121,7 @@ const fn half(derivative: Derivative, word: &'static str, other: Derivative) -> 
 }
 
 /// All derivatives but those with respect to parts of the argument, in the order of the language's reference.
-static ROWS: [Row; 19] = {
+static ROWS: [Row; 20] = {
     use Derivative::*;
     const FORWARD: Option<Mode> = Some(Mode::Forward);
     const REVERSE: Option<Mode> = Some(Mode::Reverse);
@@ -128,6 +130,7 @@ static ROWS: [Row; 19] = {
         row(Dt, "Dt", None, Replaces::OneMode(Mode::Reverse)),
         row(Tupled, "tupled", None, Replaces::Nothing),
         row(Polymorphic, "polymorphic", None, Replaces::Nothing),
+        row(PolymorphicR, "polymorphicR", None, Replaces::Nothing),
         row(Fwd, "fwd", FORWARD, Replaces::OneMode(Mode::Forward)),
         row(Rev, "rev", REVERSE, Replaces::OneMode(Mode::Reverse)),
         row(Jvp, "jvp", FORWARD, Replaces::Nothing),

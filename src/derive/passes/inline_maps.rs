@@ -3,6 +3,7 @@
 //! ```text
 //! [Dt f](a)                 =  (∂f(a))ᵀ                     [tupled f](a)  =  (f(a), ∂f(a))
 //! [polymorphic f](a, m)     =  (f(a), ∂f(a) ∘ m)
+//! [polymorphicR f](a, m)    =  (f(a), m ∘ (∂f(a))ᵀ)
 //! g(a)                      =  let x = a in b               where g takes or gives a map: (def g (x) b)
 //! ∂f(a)                     =  let x = a in m               on request: (def [D f] (x) m)
 //! ```
@@ -69,6 +70,7 @@ impl Inline<'_> {
             Derivative::Dt => "call-transposed",
             Derivative::Tupled => "call-tupled",
             Derivative::Polymorphic => "call-polymorphic",
+            Derivative::PolymorphicR => "call-polymorphicR",
             _ => return None,
         };
         if !self.rewrites.may(law) {
@@ -91,7 +93,11 @@ impl Inline<'_> {
                 let params = (self.callees.params)(&name)?;
                 let point = components(params.len(), &args[0]);
                 let of = Fun { name, params, result: f.result.as_tuple()?[0].clone() };
-                let maps = vec![jacobian(of.clone(), point.clone()), args[1].clone()];
+                let map = jacobian(of.clone(), point.clone());
+                let maps = match law {
+                    "call-polymorphic" => vec![map, args[1].clone()],
+                    _ => vec![args[1].clone(), Expr::prim(Prim::LmTranspose, [map])],
+                };
                 // A map into a space of the same tangents is taken, too, but is composed with nothing.
                 let after = Expr::try_app(Op::Prim(Prim::LmCompose), maps, Span::default())?;
                 Expr::tuple([value(&of, point), after])

@@ -34,6 +34,28 @@ impl Pipeline {
         Ok(checked(name, renamed, |d| d.body.ty().as_tuple().is_some()))
     }
 
+    /// Returns `[vjp f](s, dr) = let (y, m) = [polymorphicR f](s, 1) in (y, m ⊙ dr)`, with the body in place of the call.
+    pub(in crate::derive) fn applied_at_one(&mut self, map: &Def, of: &FunName) -> Def {
+        let [s, start] = map.params.as_slice() else { panic!("a point and a map") };
+        let (space, _) = start.ty().as_lm().expect("a map");
+        let [value, m] = map.fun.result.as_tuple().expect("a value and a map") else { panic!("a pair") };
+        let (result, _) = m.as_lm().expect("a map");
+        let supply = &mut self.program.supply;
+        let (y, m) = (supply.fresh("y", value.clone()), supply.fresh("m", m.clone()));
+        let dr = supply.fresh("dr", result.tangent());
+        let parts = of.varying().map_or_else(|| Expr::var(s), |paths| {
+            Expr::tuple(paths.iter().map(|path| Expr::at_path(path, &Expr::var(s))))
+        });
+        let one = Expr::prim(Prim::LmOne, [Expr::witness(&parts)]);
+        let (bindings, result) = map.body.as_block();
+        let first = Binding { pattern: Pattern::Var(start.clone()), rhs: one };
+        let last = Binding { pattern: Pattern::Tuple(vec![y.clone(), m.clone()]), rhs: result.clone() };
+        let applied = Expr::prim(Prim::LmApply, [Expr::var(&m), Expr::var(&dr)]);
+        let body = Expr::block([&[first], bindings, &[last]].concat(), Expr::tuple([Expr::var(&y), applied]));
+        let body = renamed(&body, supply);
+        Def::new(of.derived(Derivative::Vjp), vec![s.clone(), dr], body)
+    }
+
     /// Returns `[fwd f]` before sharing: the second component of `[jvp f]`.
     pub(in crate::derive) fn tangent(&mut self, both: &Def, of: &FunName) -> Def {
         let (bindings, result) = both.body.as_block();

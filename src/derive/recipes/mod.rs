@@ -25,7 +25,7 @@ use super::typing::Typing;
 use lm::term::Derivative;
 use rows::{
     AS_WRITTEN, BOTH_HALVES, COLUMNS, COTANGENT, COTANGENT_BY_HALVES, DENSE_JACOBIAN, FORWARD, FORWARD_OF_STATES,
-    GRADIENT, HALVES, HESSIAN, HESSIAN_VECTOR, JACOBIAN, OF_EXTERNAL, OF_PART, PART, POLYMORPHIC, RECORDED_HALVES,
+    GRADIENT, HALVES, HESSIAN, HESSIAN_VECTOR, JACOBIAN, OF_EXTERNAL, OF_PART, PART, POLYMORPHIC, POLYMORPHIC_R, RECORDED_HALVES,
     REVERSE, ROWS, SHAPE, SPLIT, SPLIT_HALVES, SYMMETRIC, SYMMETRIC_WITH_VALUE, TANGENT, THROUGH_CATEGORY, TRANSPOSED,
     TUPLED, VALUE_AND_COTANGENT, VALUE_AND_TANGENT, VALUE_BESIDE_COTANGENT, VALUE_BESIDE_TANGENT, WRITTEN_HALVES,
     WRITTEN_JACOBIAN,
@@ -56,6 +56,8 @@ pub fn entry(derivative: &Derivative) -> &'static Entry {
         Derivative::Dt => row!(Transposed, "the transposed Jacobian", [OF_EXTERNAL, TRANSPOSED]),
         Derivative::Tupled => row!(Tupled, "the value with the Jacobian", [OF_EXTERNAL, TUPLED]),
         Derivative::Polymorphic => row!(Polymorphic, "linear map in, linear map out", [OF_EXTERNAL, POLYMORPHIC]),
+        Derivative::PolymorphicR => row!(PolymorphicR, "linear map to anywhere in, linear map to there out",
+            [OF_EXTERNAL, POLYMORPHIC_R]),
         Derivative::Fwd => row!(Forward, "the forward derivative",
             [AS_WRITTEN, OF_PART, OF_EXTERNAL, SYMMETRIC, TANGENT, FORWARD_OF_STATES, FORWARD]),
         Derivative::Rev => row!(Reverse, "the reverse derivative",

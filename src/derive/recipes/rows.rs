@@ -140,6 +140,28 @@ pub(super) static POLYMORPHIC: Recipe = Recipe {
     source: "working notes, Fig. 8",
 };
 
+/// Values paired with their maps to anywhere.
+pub(super) static POLYMORPHIC_R: Recipe = Recipe {
+    when: When::Always,
+    from: Start::Differentiable,
+    steps: &[
+        step("The map that reverse mode returns (unoptimised)", &[Pass::Normal, Pass::Pair(Partner::PolymorphicR)]),
+        step("The map that reverse mode returns (optimised)", &[Pass::Simplify("normal")]),
+    ],
+    source: "working notes, Fig. 8",
+};
+
+/// Value and cotangent, by that map at 1.
+pub(super) static BY_MAP: Recipe = Recipe {
+    when: When::Always,
+    from: Start::Recipe(&POLYMORPHIC_R, Derivative::PolymorphicR),
+    steps: &[
+        step("Value and reverse derivative, by that map (unoptimised)", &[Pass::AtOne]),
+        step("Value and reverse derivative, by that map", &[Pass::InlineMaps, Pass::ApplyMaps, Pass::Simplify("values")]),
+    ],
+    source: "working notes, sec. 5.4",
+};
+
 /// Values paired with their tangents.
 pub(super) static VALUE_AND_TANGENT: Recipe = Recipe {
     when: When::Pairs,

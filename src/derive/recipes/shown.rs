@@ -8,7 +8,7 @@ use super::calculus::{
 };
 use super::recipe::Recipe;
 use super::rows::{
-    CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, SPLIT, TANGENT, TRANSPOSED, TUPLED,
+    BY_MAP, CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, POLYMORPHIC_R, REVERSE, SPLIT, TANGENT, TRANSPOSED, TUPLED,
     VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
@@ -60,13 +60,15 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::Polymorphic => {
-            static SHOWN: [Shown; 9] = [
+            static SHOWN: [Shown; 11] = [
                 ORIGINAL,
                 Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&POLYMORPHIC, Derivative::Polymorphic),
                 Shown::Way(&VALUE_AND_TANGENT, Derivative::Jvp),
                 Shown::Way(&TANGENT, Derivative::Fwd),
+                Shown::Way(&POLYMORPHIC_R, Derivative::PolymorphicR),
+                Shown::Way(&BY_MAP, Derivative::Vjp),
                 Shown::Way(&JACOBIAN, Derivative::D),
                 Shown::Way(&TRANSPOSED, Derivative::Dt),
                 Shown::Way(&REVERSE, Derivative::Rev),

@@ -83,7 +83,7 @@ impl Checker {
         candidates.into_iter().find_map(|base| {
             let mut record = |f: &Fun| self.record(f, span);
             let fun = typing::derive_all(&name.derivations, &base, &mut record)?;
-            let fun = typing::from_anywhere(fun, argument);
+            let fun = typing::at_any_space(fun, argument);
             (fun.argument() == *argument).then_some((base, fun))
         })
     }

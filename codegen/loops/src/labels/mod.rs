@@ -97,6 +97,7 @@ impl Labels {
             | Derivative::Dt
             | Derivative::Tupled
             | Derivative::Polymorphic
+            | Derivative::PolymorphicR
             | Derivative::Shape
             | Derivative::Cl => return None,
         })

@@ -23,12 +23,23 @@ impl Paired<'_> {
         Ok(Expr::prim(Prim::Unzip, [built]))
     }
 
-    /// A tensor's partner from a tensor of partners: V(m), or m itself.
+    /// A tensor's partner from a tensor of partners: V(m), H(m), or m itself.
     fn partners_together(&mut self, y: &Var) {
-        if self.partner_kind != Partner::Tangent {
-            let m = self.partners[&y.id()].clone();
-            let partner = Expr::prim(Prim::LmVCatV, [Expr::var(y), m]);
-            self.bind_partner(y, Some(partner));
+        let m = self.partners[&y.id()].clone();
+        let partner = self.of_elements(&Expr::var(y), m);
+        self.bind_partner(y, Some(partner));
+    }
+
+    /// Returns the partner of a tensor whose elements have these.
+    pub(super) fn of_elements(&self, y: &Expr, partners: Expr) -> Expr {
+        match (self.partner_kind, &self.start) {
+            (Partner::Tangent, _) => partners,
+            (Partner::PolymorphicR, Some(start)) => {
+                // Of no element, only the map given can tell the space that maps go to.
+                let zero = Expr::prim(Prim::ZeroOf, [self.space.clone()]);
+                Expr::prim(Prim::LmHCatV, [Expr::prim(Prim::LmApply, [start.clone(), zero]), partners])
+            }
+            _ => Expr::prim(Prim::LmVCatV, [y.clone(), partners]),
         }
     }
 
@@ -50,7 +61,13 @@ impl Paired<'_> {
         let part = Expr::lam(i.clone(), Expr::prim(Prim::Index, [Expr::var(&i), Expr::var(&v)]));
         let args: Vec<Expr> = witness.iter().cloned().chain([n.clone(), part]).collect();
         self.value(y, Expr::prim(Prim::SumBuild, args));
-        let partner = Expr::prim(Prim::LmAddV, [Expr::witness(&Expr::var(y)), m]);
+        let partner = if self.partner_kind == Partner::PolymorphicR {
+            // All partners at one r: H(m) ∘ (v to the sum of v)ᵀ.
+            let sum = Expr::prim(Prim::LmSum, [Expr::var(&v)]);
+            self.after(sum, self.of_elements(&Expr::var(&v), m))
+        } else {
+            Expr::prim(Prim::LmAddV, [Expr::witness(&Expr::var(y)), m])
+        };
         self.bind_partner(y, Some(partner));
         Ok(())
     }

@@ -8,20 +8,24 @@
 //! ∇̄[fold(λ(s, x). e, a, v)] = fold(λ(s̄, x̄). ∇̄[e], ∇̄[a], ∇̄[v])
 //! ```
 //!
-//! There are three kinds of partners, which differ in the rule for calls:
+//! There are four kinds of partners, which differ in the rule for calls:
 //!
 //! ```text
-//! tupled        x̄ = (x, m), m : LM S X     ∇̄[f(e)] = let (y, m) = tupled$f(e) in (y, m ∘ ∇[e])
-//! polymorphic   x̄ = (x, m), m : LM a X     ∇̄[f(e)] = polymorphic$f(ē)
-//! applied       x̄ = (x, dx)                ∇̄[f(e)] = jvp$f(ē)
+//! tupled         x̄ = (x, m), m : LM S X     ∇̄[f(e)] = let (y, m) = tupled$f(e) in (y, m ∘ ∇[e])
+//! polymorphic    x̄ = (x, m), m : LM a X     ∇̄[f(e)] = polymorphic$f(ē)
+//! polymorphicR   x̄ = (x, m), m : LM X a     ∇̄[f(e)] = polymorphicR$f(ē)
+//! applied        x̄ = (x, dx)                ∇̄[f(e)] = jvp$f(ē)
 //! ```
 //!
-//! The third is either of the others applied to a vector dx, by (v, m) ⊙ dx = (v, m ⊙ dx) and the crucial
+//! The third is the second transposed: each m is mᵀ, so × is ⋈, V is H, and J ∘ m is m ∘ Jᵀ. At m = 1 it is reverse
+//! mode, rev$f(x, dr) = ∂_R f(x, 1) ⊙ dr.
+//!
+//! The last is the first or the second applied to a vector dx, by (v, m) ⊙ dx = (v, m ⊙ dx) and the crucial
 //! property (CP): polymorphic$f(ē) ⊙ dx = jvp$f(ē ⊙ dx). So forward mode is compositional.
 //!
 //! Source: working notes, Figs. 7 and 8, values first everywhere; with rules for loops. Takes: a definition in
-//! normal form. Gives: a block that binds values together with their partners; in the third kind, linear maps
-//! are left only as the Jacobians of primitives that are applied on the spot.
+//! normal form. Gives: a block that binds values together with their partners; in the last kind, linear
+//! maps are left only as the Jacobians of primitives that are applied on the spot.
 
 mod loops;
 mod operators;
@@ -40,6 +44,8 @@ pub enum Partner {
     Tupled,
     /// A linear map from anywhere (Fig. 8): `(S, LM a S) -> (T, LM a T)`, here at a = S.
     Polymorphic,
+    /// A linear map to anywhere (Fig. 8): `(S, LM S a) -> (T, LM T a)`, here at a = S.
+    PolymorphicR,
     /// A tangent: `(S, dS) -> (T, dT)`.
     Tangent,
 }
@@ -50,12 +56,22 @@ impl Partner {
         match self {
             Partner::Tupled => Derivative::Tupled,
             Partner::Polymorphic => Derivative::Polymorphic,
+            Partner::PolymorphicR => Derivative::PolymorphicR,
             Partner::Tangent => Derivative::Jvp,
+        }
+    }
+
+    /// The first letter of the names of partners.
+    fn letter(self) -> &'static str {
+        match self {
+            Partner::Tupled | Partner::Polymorphic => "D",
+            Partner::PolymorphicR => "R",
+            Partner::Tangent => "d",
         }
     }
 }
 
-/// Returns `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised.
+/// Returns `[tupled f]`, `[polymorphic f]`, `[polymorphicR f]` or `[jvp f]`, not optimised.
 ///
 /// If the name lists parameters (`[wrt$1 f]`), S means these in `LM S T` and dS. `written` tells the functions
 /// whose derivatives are written by hand: those are taken as they are.
@@ -80,13 +96,13 @@ pub fn paired(
         Paired { supply, partner_kind, space, start: None, partners: FxHashMap::default(), out: Vec::new(), written };
     let (params, start) = match partner_kind {
         Partner::Tupled => (def.params.clone(), Expr::prim(Prim::LmOne, [cx.space.clone()])),
-        Partner::Polymorphic | Partner::Tangent => {
+        Partner::Polymorphic | Partner::PolymorphicR | Partner::Tangent => {
             let ty = if partner_kind == Partner::Tangent {
                 varying_type.tangent()
             } else {
                 Type::lm(varying_type.clone(), varying_type)
             };
-            let letter = if partner_kind == Partner::Tangent { "d" } else { "D" };
+            let letter = partner_kind.letter();
             let one = def.params.as_slice();
             let (s, name) = match one {
                 [x] => (x.clone(), format!("{letter}{}", x.name())),
@@ -133,8 +149,11 @@ struct Paired<'a> {
 impl Paired<'_> {
     /// Returns the linear map `m` after a partner.
     fn after(&self, m: Expr, partner: Expr) -> Expr {
-        let op = if self.partner_kind == Partner::Tangent { Prim::LmApply } else { Prim::LmCompose };
-        Expr::prim(op, [m, partner])
+        match self.partner_kind {
+            Partner::Tangent => Expr::prim(Prim::LmApply, [m, partner]),
+            Partner::Tupled | Partner::Polymorphic => Expr::prim(Prim::LmCompose, [m, partner]),
+            Partner::PolymorphicR => Expr::prim(Prim::LmCompose, [partner, Expr::prim(Prim::LmTranspose, [m])]),
+        }
     }
 
     /// Returns the partner of a list of arguments: of one argument its own.
@@ -147,6 +166,7 @@ impl Paired<'_> {
         match self.partner_kind {
             Partner::Tangent => Expr::tuple(partners),
             Partner::Tupled | Partner::Polymorphic => Expr::prim(Prim::LmVCat, partners),
+            Partner::PolymorphicR => Expr::prim(Prim::LmHCat, partners),
         }
     }
 
@@ -154,7 +174,7 @@ impl Paired<'_> {
     fn component(&self, i: usize, n: usize, tuple: &Expr, partner: Expr) -> Expr {
         match self.partner_kind {
             Partner::Tangent => Expr::get(i, partner),
-            Partner::Tupled | Partner::Polymorphic => {
+            Partner::Tupled | Partner::Polymorphic | Partner::PolymorphicR => {
                 self.after(Expr::app(Op::LmGet(i, n), vec![Expr::witness(tuple)]), partner)
             }
         }
@@ -165,7 +185,7 @@ impl Paired<'_> {
         match (self.partner_kind, &self.start) {
             (Partner::Tangent, _) => Expr::prim(Prim::ZeroOf, [Expr::witness(value)]),
             (_, None) => Expr::prim(Prim::LmZero, [self.space.clone(), Expr::witness(value)]),
-            // Only the map given can tell the space that maps start from.
+            // Only the map given can tell the space that maps start from, or go to.
             (_, Some(start)) => {
                 self.after(Expr::prim(Prim::LmZero, [self.space.clone(), Expr::witness(value)]), start.clone())
             }
@@ -181,7 +201,10 @@ impl Paired<'_> {
         match (self.partner_kind, &self.start) {
             (Partner::Tangent, _) => ty.tangent(),
             (_, None) => Type::lm(self.space.ty().clone(), ty.clone()),
-            (_, Some(start)) => Type::lm(start.ty().as_lm().expect("a map is given").0.clone(), ty.clone()),
+            (kind, Some(start)) => {
+                let (from, to) = start.ty().as_lm().expect("a map is given");
+                if kind == Partner::PolymorphicR { Type::lm(ty.clone(), to.clone()) } else { Type::lm(from.clone(), ty.clone()) }
+            }
         }
     }
 
@@ -341,7 +364,7 @@ impl Paired<'_> {
     }
 
     fn partner_name(&self, x: &Var) -> String {
-        format!("{}{}", if self.partner_kind == Partner::Tangent { "d" } else { "D" }, x.name())
+        format!("{}{}", self.partner_kind.letter(), x.name())
     }
 
     /// Returns the partner of an atom.

@@ -46,13 +46,12 @@ impl Paired<'_> {
     }
 
     fn literal(&self, y: &Expr, partners: Vec<Expr>) -> Expr {
-        let all = Expr::prim(Prim::VecInit, partners);
-        if self.partner_kind == Partner::Tangent { all } else { Expr::prim(Prim::LmVCatV, [y.clone(), all]) }
+        self.of_elements(y, Expr::prim(Prim::VecInit, partners))
     }
 
     fn sum(&mut self, y: &Expr, v: &Expr) -> Expr {
         let dv = self.or_zero(&self.pair(v));
-        if y.ty().has_fixed_shape() {
+        if y.ty().has_fixed_shape() || self.partner_kind == Partner::PolymorphicR {
             return self.after(Expr::prim(Prim::LmSum, [v.clone()]), dv);
         }
         let Type::Tensor(rank, _) = v.ty() else { panic!("{v:?} is no tensor") };
@@ -63,10 +62,10 @@ impl Paired<'_> {
     }
 
     /// Returns the sum of partners.
-    pub(super) fn summed(&self, y: &Expr, n: Expr, f: Expr) -> Expr {
+    fn summed(&self, y: &Expr, n: Expr, f: Expr) -> Expr {
         match self.partner_kind {
             Partner::Tangent => Expr::prim(Prim::SumBuild, [Expr::witness(y), n, f]),
-            Partner::Tupled | Partner::Polymorphic => {
+            Partner::Tupled | Partner::Polymorphic | Partner::PolymorphicR => {
                 Expr::prim(Prim::LmAddV, [Expr::witness(y), Expr::prim(Prim::Build, [n, f])])
             }
         }

@@ -149,7 +149,7 @@ pub(super) fn size_of_family(maps: &Expr) -> Expr {
 fn summed(p: Prim, side: Side, args: &[Expr], images: Expr) -> Expr {
     let parts = images.args_of_prim(Prim::Build).map(<[Expr]>::to_vec);
     match (parts, images.args_of_prim(Prim::VecInit)) {
-        (Some(parts), _) if p == Prim::LmAddV && side == Side::Left => {
+        (Some(parts), _) if args.len() == 2 && p != Prim::LmVCatV && side == Side::Left => {
             Expr::prim(Prim::SumBuild, [args[..1].to_vec(), parts].concat())
         }
         (Some(parts), _) => Expr::prim(Prim::SumBuild, parts),

@@ -373,6 +373,11 @@ pub static PASS_LAWS: &[PassLaw] = &[
         before: "(def g Float (x : Float) (sin x))
                  (def f Float (x : Float) (lmApply (get$2$2 ([polymorphic g] x (lmOne 1.0))) 2.0))",
         after:  "(def f Float (x : Float) (lmApply (get$2$2 (let (t (lmOne 1.0)) (tuple (g x) (lmCompose ([D g] x) t)))) 2.0))" },
+    PassLaw { name: "call-polymorphicR", source: "derived", pass: "inline_maps", run: inlined_maps,
+        text:   "[polymorphicR f](a, m) = (f(a), m ∘ (∂f(a))ᵀ)",
+        before: "(def g Float (x : Float) (sin x))
+                 (def f Float (x : Float) (lmApply (get$2$2 ([polymorphicR g] x (lmOne 1.0))) 2.0))",
+        after:  "(def f Float (x : Float) (lmApply (get$2$2 (let (t (lmOne 1.0)) (tuple (g x) (lmCompose t (lmTranspose ([D g] x)))))) 2.0))" },
     PassLaw { name: "call-map", source: "derived", pass: "inline_maps", run: inlined_maps,
         text:   "f(a, ..) = let x = a, .. in b   when f(x, ..) = b takes or gives a linear map",
         before: "(def twice Float (m : LM Float Float) (lmApply m (lmApply m 1.0))) (def f Float (x : Float) (twice (lmScale 1.0 x)))",
