@@ -35,7 +35,8 @@ impl Evaluator<'_> {
             (Prim::Index, [i, v]) => v.tensor().element(i),
             (Prim::Size, [v]) => Ok(index_of(&v.tensor().size)),
             (Prim::CommonSize, [v, w]) => Ok(index_of(common_size(v.tensor(), w.tensor())?)),
-            (Prim::AsSize, [n]) => size(n).map(|_| n.clone()),
+            (Prim::AsSize, [n]) if n.integer() < 0 => fail(ErrorKind::NegativeSize(Position::from(numbers(n)))),
+            (Prim::AsSize, [n]) => Ok(n.clone()),
             (Prim::VecInit, _) => Ok(Val::tensor_of(vec![args.len()], args.to_vec())),
             (Prim::Unzip, [v]) => Ok(unzip(v, ty)),
             (Prim::Fold, [f, start, v]) => {

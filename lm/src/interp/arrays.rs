@@ -5,7 +5,7 @@ use super::interpreter::{Interpreter, witness};
 use super::sizes::{common_size, offset, size_of};
 use super::target::{Target, all_floats, own_floats, shared_floats};
 use crate::prim::Prim;
-use crate::runtime_error::RuntimeError;
+use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::{Position, Tensor};
 use crate::types::Type;
 use crate::value::Closure;
@@ -33,7 +33,10 @@ impl Interpreter<'_> {
             (Prim::CommonSize, [Value::Tensor(v), Value::Tensor(w)]) => {
                 common_size(v, w).map(|size| Position::from(size).value())
             }
-            (Prim::AsSize, [n]) => size_of(&Position::of(n)).map(|_| n.clone()),
+            (Prim::AsSize, [n]) => match Position::of(n) {
+                size if size.as_size().is_none() => Err(RuntimeError::new(ErrorKind::NegativeSize(size))),
+                _ => Ok(n.clone()),
+            },
             (Prim::Unzip, [Value::Tensor(v)]) => Ok(unzip(v, ty)),
             (Prim::Index, [i, Value::Tensor(v)]) => {
                 self.counts.accesses += 3;

@@ -95,21 +95,22 @@ impl OneHot<'_> {
     fn element(self, n: &Expr, without: Expr, place: Span) -> Expr {
         let at_k = FxHashMap::from_iter([(self.index.id(), self.k.clone())]);
         let x = substitute(&Expr::block(self.inner, self.x.clone()), &at_k);
-        let range = in_range(&self.k, &Expr::prim(Prim::AsSize, [n.clone()]).placed(place));
+        let range = in_range(&self.k, n, place);
         Expr::block(self.outer, Expr::conditional(range, x, without))
     }
 }
 
-/// Returns whether an index is one of a tensor of size n, which is computed first.
-fn in_range(k: &Expr, n: &Expr) -> Expr {
+/// Returns whether an index is one of a tensor of size n, whose sign is checked first, at the place given.
+fn in_range(k: &Expr, n: &Expr, place: Span) -> Expr {
     if let Some(parts) = k.ty().as_tuple() {
-        let component = |i| in_range(&Expr::get(i, k.clone()), &Expr::get(i, n.clone()));
+        let component = |i| in_range(&Expr::get(i, k.clone()), &Expr::get(i, n.clone()), place);
         return (1..=parts.len())
             .map(component)
             .reduce(|a, b| Expr::prim(Prim::And, [a, b]))
             .unwrap_or_else(|| Expr::constant(Constant::Bool(true)));
     }
-    let below = Expr::prim(Prim::Lt, [k.clone(), n.clone()]);
+    let n = Expr::prim(Prim::AsSize, [n.clone()]).placed(place);
+    let below = Expr::prim(Prim::Lt, [k.clone(), n]);
     match k.kind() {
         Kind::Const(Constant::Integer(0..)) => below,
         _ => Expr::prim(Prim::And, [below, Expr::prim(Prim::Lte, [Expr::integer(0), k.clone()])]),

@@ -78,7 +78,7 @@ impl Body<'_> {
 
     fn lower_as_size(&mut self, n: &Expr) -> Lowered {
         let n = self.lower_value(n)?;
-        self.check_size(&n.numbers());
+        self.check_not_negative(&n.numbers());
         Ok(n)
     }
 

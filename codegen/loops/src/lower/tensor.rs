@@ -53,11 +53,8 @@ impl Body<'_> {
 
     /// Checks that a tensor can have the size.
     pub(super) fn check_size(&mut self, sizes: &[Operand]) {
+        self.check_not_negative(sizes);
         let unknown: Vec<&Operand> = sizes.iter().filter(|n| !self.facts.is_size(n)).collect();
-        for n in &unknown {
-            let fine = self.op(Op::LeI, [Operand::Integer(0), (*n).clone()]);
-            self.check(fine, Failure::NegativeSize, sizes);
-        }
         // Each of them, too: the product does not tell where another is 0.
         for n in unknown {
             let fine = self.op(Op::LeI, [n.clone(), Operand::Integer(MOST_ELEMENTS)]);
@@ -69,6 +66,15 @@ impl Body<'_> {
             self.check(fine, Failure::TooLarge, sizes);
         }
         self.facts.are_sizes(sizes);
+    }
+
+    /// Checks that no number of a size is negative.
+    pub(super) fn check_not_negative(&mut self, sizes: &[Operand]) {
+        let unknown: Vec<&Operand> = sizes.iter().filter(|n| !self.facts.is_size(n)).collect();
+        for n in unknown {
+            let fine = self.op(Op::LeI, [Operand::Integer(0), n.clone()]);
+            self.check(fine, Failure::NegativeSize, sizes);
+        }
     }
 
     /// Checks that two tensors have one size.
