@@ -42,7 +42,12 @@ impl Tuples {
         match derivation(f)? {
             Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp => self.at(&base(f), &args[..1]),
             Derivative::SufFwdPass => self.at(&base(f), args),
-            Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::PolymorphicR | Derivative::Shape => None,
+            Derivative::D
+            | Derivative::Dt
+            | Derivative::Tupled
+            | Derivative::Polymorphic
+            | Derivative::PolymorphicR
+            | Derivative::Shape => None,
             Derivative::SufRevPass | Derivative::SufRev | Derivative::Cl | Derivative::Wrt(_) => None,
             Derivative::Grad | Derivative::Hvp | Derivative::Hess => None,
             Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => None,

@@ -20,9 +20,17 @@ const MAPS: &[&str] = &[
     "zero-compose", "compose-zero", "one-compose", "compose-one", "add-zero", "zero-add", "scaleR-scale", "dot-scale",
     "scale-one", "scale-compose", "scale-add", "one-add-one", "one-add-scale", "scale-add-one", "scaleR-compose",
     "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "inject-compose",
-    "get-vcat", "vcat-get", "compose-assoc", "compose-add-one", "add-compose", "add-compose-left",
-    "add-compose-right", "vcat-add", "hcat-add", "collect",
-    "index-ones", "index-sum", "vcatv-zero", "addv-zero", "to-zero",
+    "get-vcat", "vcat-get", "compose-assoc", "add-compose", "add-compose-left", "add-compose-right", "vcat-add",
+    "hcat-add", "collect", "index-ones", "index-sum", "vcatv-zero", "addv-zero", "to-zero",
+];
+
+/// m ∘ (1 ⊕ n) = m ⊕ (m ∘ n), for maps that are free to copy.
+const DISTRIBUTE: &[&str] = &["compose-add-one"];
+
+/// The other way: of what reverse mode returns, each map is used as often as it is written.
+#[rustfmt::skip]
+const FACTOR_LEFT: &[&str] = &[
+    "hcat-vcat-same", "add-same", "add-same-left", "add-same-right", "add-compose-zero", "compose-zero-add",
 ];
 
 /// Elements of tensors, for Jacobians only: there the tensor need not be made. In what is transposed the elements are
@@ -117,17 +125,21 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         strategy: Strategy::innermost(of(groups)),
     };
     vec![
-        schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, SCALES, ELEMENTS, VECTORS]),
-        schedule("transpose", "transposition, pushed to the leaves", &[TRANSPOSITION, MAPS, VECTORS]),
+        schedule(
+            "jacobian",
+            "a Jacobian in its simplest form",
+            &[&jacobians, MAPS, DISTRIBUTE, SCALES, ELEMENTS, VECTORS],
+        ),
+        schedule("transpose", "transposition, pushed to the leaves", &[TRANSPOSITION, MAPS, DISTRIBUTE, VECTORS]),
         schedule(
             "reverse half",
             "the map of a reverse half in its simplest form",
-            &[TRANSPOSITION, MAPS, SCALES, VECTORS],
+            &[TRANSPOSITION, MAPS, DISTRIBUTE, SCALES, VECTORS],
         ),
         schedule(
             "apply",
             "application, pushed to the leaves until no map is left",
-            &[APPLICATION, TRANSPOSITION, MAPS, VECTORS],
+            &[APPLICATION, TRANSPOSITION, MAPS, DISTRIBUTE, VECTORS],
         ),
         Schedule {
             name: "sides",
@@ -137,7 +149,12 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         schedule(
             "normal",
             "a linear map in normal form",
-            &[&jacobians, TRANSPOSITION, FIGURES, MAPS, SCALES, ELEMENTS, VECTORS],
+            &[&jacobians, TRANSPOSITION, FIGURES, MAPS, DISTRIBUTE, SCALES, ELEMENTS, VECTORS],
+        ),
+        schedule(
+            "returned map",
+            "the map that reverse mode returns",
+            &[&jacobians, FACTOR_LEFT, TRANSPOSITION, MAPS, SCALES, VECTORS],
         ),
         schedule("figures 2 and 4", "a Jacobian by the laws that the notes print", &[&jacobians, FIGURE_2, FIGURE_4]),
         schedule("figure 5", "transposition by the laws that the notes print", &[FIGURE_2, FIGURE_4, FIGURE_5]),

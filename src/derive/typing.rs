@@ -17,9 +17,9 @@ pub enum Typing {
     Transposed,
     /// `S -> (T, LM S T)`, with the parameters of f.
     Tupled,
-    /// `(S, LM a S) -> (T, LM a T)`; here a = S.
+    /// `(S, LM a S) -> (T, LM a T)`; a: see [`any_space`].
     Polymorphic,
-    /// `(S, LM S a) -> (T, LM T a)`; here a = S.
+    /// `(S, LM S a) -> (T, LM T a)`; a: see [`any_space`].
     PolymorphicR,
     /// `(S, dS) -> dT`.
     Forward,
@@ -96,10 +96,10 @@ pub fn derive(derivative: &Derivative, f: &Fun, record: &mut dyn FnMut(&Fun) -> 
         Typing::Transposed => (f.params.clone(), Type::lm(t.clone(), v)),
         Typing::Tupled => (f.params.clone(), Type::tuple([t.clone(), Type::lm(v, t.clone())])),
         Typing::Polymorphic => {
-            (vec![s, Type::lm(v.clone(), v.clone())], Type::tuple([t.clone(), Type::lm(v, t.clone())]))
+            (vec![s, Type::lm(any_space(), v)], Type::tuple([t.clone(), Type::lm(any_space(), t.clone())]))
         }
         Typing::PolymorphicR => {
-            (vec![s, Type::lm(v.clone(), v.clone())], Type::tuple([t.clone(), Type::lm(t.clone(), v)]))
+            (vec![s, Type::lm(v, any_space())], Type::tuple([t.clone(), Type::lm(t.clone(), any_space())]))
         }
         Typing::Forward => (vec![s, v.tangent()], t.tangent()),
         Typing::Reverse => (vec![s, t.tangent()], v.tangent()),
@@ -164,6 +164,12 @@ pub fn without_gradient(
 /// Returns the derivative of a derivative of ... a function; derivations outermost first.
 pub fn derive_all(derivatives: &[Derivative], f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
     derivatives.iter().rev().try_fold(f.clone(), |f, derivative| derive(derivative, &f, record))
+}
+
+/// Returns the a of `[polymorphic f]` and `[polymorphicR f]` in their definitions. The shape of its vectors is not known,
+/// so what holds of it holds of any space.
+pub fn any_space() -> Type {
+    Type::vec(Type::Float)
 }
 
 /// Returns `[polymorphic f] : (S, LM a S) -> (T, LM a T)` or `[polymorphicR f] : (S, LM S a) -> (T, LM T a)` at the a of

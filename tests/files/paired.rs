@@ -4,6 +4,7 @@
 //! tupled$f(x)            = (f(x), ∂f(x))
 //! polymorphic$f(x, m)    = (f(x), ∂f(x) ∘ m)        for maps m from S, and from elsewhere
 //! polymorphic$f(ē) ⊙ dx  = jvp$f(ē ⊙ dx)            the crucial property (CP)
+//! polymorphicR$f(x, m)   = (f(x), m ∘ (∂f(x))ᵀ)     for maps m to S, and to elsewhere
 //! ```
 //!
 //! and that derivatives of a composition are those of its parts, whatever is in these.
@@ -82,17 +83,35 @@ impl Point<'_> {
         let ds = random.direction(s);
         let y = self.call(f, &self.parts);
         let jacobian = self.call(&f.derived(Derivative::D), &self.parts);
-        let expected = Value::Tuple(vec![y, self.applied(&jacobian, &ds)]);
+        let expected = Value::Tuple(vec![y.clone(), self.applied(&jacobian, &ds)]);
         self.same("jvp", &self.call(&f.derived(Derivative::Jvp), &[s.clone(), ds.clone()]), &expected);
         let tupled = self.call(&f.derived(Derivative::Tupled), &self.parts);
         self.same("tupled", &self.pair(&tupled, &ds), &expected);
-        let polymorphic =
-            |m: LinearMap| self.call(&f.derived(Derivative::Polymorphic), &[s.clone(), Value::Map(Arc::new(m))]);
+        let given = |d: Derivative, m: LinearMap| self.call(&f.derived(d), &[s.clone(), Value::Map(Arc::new(m))]);
+        let polymorphic = |m: LinearMap| given(Derivative::Polymorphic, m);
         // From S; from Float: r to r ds.
         let one = LinearMap::One(s.clone());
         self.same("polymorphic at 1", &self.pair(&polymorphic(one), &ds), &expected);
-        let line = LinearMap::ScaleR(ds);
+        let line = LinearMap::ScaleR(ds.clone());
         self.same("polymorphic along a line", &self.pair(&polymorphic(line), &Value::Float(1.0)), &expected);
+        // To S; to Float: x to x . ds.
+        let dr = random.direction(&y);
+        let gradient = self.call(&f.derived(Derivative::Rev), &[s.clone(), dr.clone()]);
+        let expected = Value::Tuple(vec![y.clone(), gradient.clone()]);
+        let returned = given(Derivative::PolymorphicR, LinearMap::One(s.clone()));
+        let [_, Value::Map(m)] = returned.as_tuple().expect("a pair") else { panic!("{returned} has no map") };
+        if map::apply(&mut Interpreter::new(self.p.program()), m, &dr).is_err() {
+            // A transposed map of tensors may not tell the shape of its sum over nothing.
+            let Value::Map(m) = &jacobian else { panic!("{jacobian} is no map") };
+            let transposed = map::apply_reverse(&mut Interpreter::new(self.p.program()), &dr, m);
+            assert!(transposed.is_err(), "{f}: the transposed Jacobian can be applied, at {s}");
+            return;
+        }
+        let returned = |m: LinearMap| self.pair(&given(Derivative::PolymorphicR, m), &dr);
+        self.same("polymorphicR at 1", &returned(LinearMap::One(s.clone())), &expected);
+        let along = self.applied(&Value::Map(Arc::new(LinearMap::Dot(ds.clone()))), &gradient);
+        let expected = Value::Tuple(vec![y, along]);
+        self.same("polymorphicR to a line", &returned(LinearMap::Dot(ds)), &expected);
     }
 }
 
@@ -102,7 +121,14 @@ fn pair_is_a_value_and_its_jacobian(path: &Path) -> Outcome {
     let text = files::text(path);
     let (mut p, functions) = pipeline(&name, &text, Derivation::Tupled);
     for f in &functions {
-        for derivation in [Derivative::D, Derivative::Tupled, Derivative::Polymorphic, Derivative::Jvp] {
+        for derivation in [
+            Derivative::D,
+            Derivative::Tupled,
+            Derivative::Polymorphic,
+            Derivative::PolymorphicR,
+            Derivative::Jvp,
+            Derivative::Rev,
+        ] {
             p.require(&f.derived(derivation)).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
     }

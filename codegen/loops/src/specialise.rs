@@ -92,7 +92,12 @@ fn takes_argument_first(name: &FunName) -> bool {
     name.derivations.iter().all(|derivative| match derivative {
         Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp | Derivative::Wrt(_) => true,
         Derivative::Grad | Derivative::Jac | Derivative::Hess | Derivative::Hvp => true,
-        Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::PolymorphicR | Derivative::Shape => false,
+        Derivative::D
+        | Derivative::Dt
+        | Derivative::Tupled
+        | Derivative::Polymorphic
+        | Derivative::PolymorphicR
+        | Derivative::Shape => false,
         Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev | Derivative::Cl => false,
         Derivative::JacFwd | Derivative::JacRev => false,
     })

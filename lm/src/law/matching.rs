@@ -115,7 +115,15 @@ impl Builder<'_> {
             Pat::Meta(name) => self.meta(name, repetition),
             Pat::Const(c) => Some(Expr::constant(c.clone())),
             Pat::App(op, pats) => {
-                let args = self.all(pats, repetition, scope)?;
+                let args = match (op, pats.as_slice()) {
+                    // The index of a tensor of any rank.
+                    (Op::Prim(Prim::Build), [n, Pat::Lam(binder, body)]) => {
+                        let n = self.at(n, repetition, scope)?;
+                        let f = self.lambda(binder, n.ty().clone(), body, repetition, scope)?;
+                        vec![n, f]
+                    }
+                    _ => self.all(pats, repetition, scope)?,
+                };
                 Expr::try_app(op.clone(), args, Span::default())
             }
             Pat::Prelude(name, pats) => {
@@ -124,14 +132,7 @@ impl Builder<'_> {
                 let fun = Fun { name: FunName::base(name), params, result: Type::Float };
                 Expr::try_app(Op::Call(Arc::new(fun)), args, Span::default())
             }
-            Pat::Lam(binder, body) => {
-                let known = self.subst.binders.iter().find(|(b, _)| b == binder).map(|(_, x)| x.clone());
-                let x = known.unwrap_or_else(|| self.supply.fresh(binder, Type::Integer));
-                scope.push((binder.clone(), x.clone()));
-                let body = self.at(body, repetition, scope);
-                scope.pop();
-                Some(Expr::lam(x, body?))
-            }
+            Pat::Lam(binder, body) => self.lambda(binder, Type::Integer, body, repetition, scope),
             Pat::Bound(binder) => {
                 let x = scope.iter().rev().find(|(b, _)| b == binder).map(|(_, x)| x);
                 Some(Expr::var(x.unwrap_or_else(|| panic!("{binder} is bound by a λ"))))
@@ -151,6 +152,22 @@ impl Builder<'_> {
             Pat::FloatWitness => Some(Expr::dummy(Type::Float)),
             Pat::Repeat(_) => panic!("`..` outside a list"),
         }
+    }
+
+    fn lambda(
+        &mut self,
+        binder: &Name,
+        ty: Type,
+        body: &Pat,
+        repetition: Option<usize>,
+        scope: &mut Vec<(Name, Var)>,
+    ) -> Option<Expr> {
+        let known = self.subst.binders.iter().find(|(b, _)| b == binder).map(|(_, x)| x.clone());
+        let x = known.unwrap_or_else(|| self.supply.fresh(binder, ty));
+        scope.push((binder.clone(), x.clone()));
+        let body = self.at(body, repetition, scope);
+        scope.pop();
+        Some(Expr::lam(x, body?))
     }
 
     fn meta(&self, name: &Name, repetition: Option<usize>) -> Option<Expr> {

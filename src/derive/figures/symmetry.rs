@@ -229,7 +229,12 @@ impl Pipeline {
             Derivative::SufRev => self.by_call(name, &of, Mode::Reverse),
             Derivative::JacFwd | Derivative::JacRev => self.dense_by_calls(&of, name),
             Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => Ok(def),
-            Derivative::PolymorphicR | Derivative::Rev | Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::Shape | Derivative::Cl => Ok(def),
+            Derivative::PolymorphicR
+            | Derivative::Rev
+            | Derivative::SufFwdPass
+            | Derivative::SufRevPass
+            | Derivative::Shape
+            | Derivative::Cl => Ok(def),
             Derivative::Grad | Derivative::Hvp | Derivative::Hess | Derivative::Jac | Derivative::Wrt(_) => Ok(def),
         }
     }

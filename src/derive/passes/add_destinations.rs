@@ -67,7 +67,11 @@ impl AddDestinations<'_> {
             Derivative::Rev => vec![args[0].clone()],
             Derivative::Vjp if f.result.as_tuple()?[0].has_fixed_shape() => vec![args[0].clone()],
             Derivative::SufRevPass => self.arguments.get(&args[1].as_var()?.id())?.clone(),
-            Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::PolymorphicR => return None,
+            Derivative::D
+            | Derivative::Dt
+            | Derivative::Tupled
+            | Derivative::Polymorphic
+            | Derivative::PolymorphicR => return None,
             Derivative::Fwd | Derivative::Jvp | Derivative::Vjp => return None,
             Derivative::SufFwdPass | Derivative::SufRev => return None,
             Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => return None,

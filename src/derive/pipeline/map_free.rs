@@ -105,7 +105,9 @@ impl Pipeline {
             for name in &called {
                 match name.underived() {
                     // Its parameters have to be known.
-                    Some((Derivative::Polymorphic | Derivative::PolymorphicR, of)) => drop(self.source(&of.unrestricted())?),
+                    Some((Derivative::Polymorphic | Derivative::PolymorphicR, of)) => {
+                        drop(self.source(&of.unrestricted())?)
+                    }
                     Some((Derivative::D, _)) if with_jacobians => drop(self.source(name)?),
                     _ => {}
                 }

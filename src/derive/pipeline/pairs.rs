@@ -10,8 +10,11 @@
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
 use crate::derive::figures::fig07_08_pairs::{Partner, paired};
+use crate::derive::typing::any_space;
+use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Var};
+use lm::types::Type;
 
 impl Pipeline {
     /// Returns whether forward mode of a function goes by pairs: its derivation is `tupled` or `polymorphic`, and its
@@ -23,37 +26,44 @@ impl Pipeline {
         paired && !by_hand && !self.program.externals.contains_key(&whole)
     }
 
-    /// Pairs the values of a definition in normal form: `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised.
+    /// Pairs the values of a definition in normal form: `[tupled f]`, `[polymorphic f]`, `[polymorphicR f]` or
+    /// `[jvp f]`, not optimised.
     pub(in crate::derive) fn paired(&mut self, normal: &Def, partner_kind: Partner) -> Result<Def, Error> {
+        self.paired_at(normal, partner_kind, any_space())
+    }
+
+    fn paired_at(&mut self, normal: &Def, partner_kind: Partner, any: Type) -> Result<Def, Error> {
         let (written, externals) = (&self.written, &self.program.externals);
         let by_hand = super::written::by_hand(written, externals);
         let supply = &mut self.program.supply;
         let name = partner_kind.derivative().word();
-        let pairs = self.watch.fallible(name, || paired(normal, partner_kind, supply, &by_hand))?;
+        let pairs = self.watch.fallible(name, || paired(normal, partner_kind, any, supply, &by_hand))?;
         let renamed = Def { body: renamed(&pairs.body, &mut self.program.supply), ..pairs };
         Ok(checked(name, renamed, |d| d.body.ty().as_tuple().is_some()))
     }
 
-    /// Returns `[vjp f](s, dr) = let (y, m) = [polymorphicR f](s, 1) in (y, m ⊙ dr)`, with the body in place of the call.
-    pub(in crate::derive) fn applied_at_one(&mut self, map: &Def, of: &FunName) -> Def {
+    /// Returns `[vjp f](s, dr) = let (y, m) = [polymorphicR f](s, 1) in (y, m ⊙ dr)`, not optimised, with the body in
+    /// place of the call.
+    pub(in crate::derive) fn reverse_by_map(&mut self, normal: &Def, of: &FunName) -> Result<Def, Error> {
+        let f = normal.fun.clone();
+        let map = self.paired_at(normal, Partner::PolymorphicR, f.varying())?;
         let [s, start] = map.params.as_slice() else { panic!("a point and a map") };
-        let (space, _) = start.ty().as_lm().expect("a map");
-        let [value, m] = map.fun.result.as_tuple().expect("a value and a map") else { panic!("a pair") };
-        let (result, _) = m.as_lm().expect("a map");
+        let parts: Vec<Expr> = match f.params.len() {
+            1 => vec![Expr::var(s)],
+            n => (1..=n).map(|i| Expr::get(i, Expr::var(s))).collect(),
+        };
+        let one = Expr::prim(Prim::LmOne, [Expr::witness(&f.varying_of(&parts))]);
+        let types = map.fun.result.as_tuple().expect("a value and a map");
         let supply = &mut self.program.supply;
-        let (y, m) = (supply.fresh("y", value.clone()), supply.fresh("m", m.clone()));
-        let dr = supply.fresh("dr", result.tangent());
-        let parts = of.varying().map_or_else(|| Expr::var(s), |paths| {
-            Expr::tuple(paths.iter().map(|path| Expr::at_path(path, &Expr::var(s))))
-        });
-        let one = Expr::prim(Prim::LmOne, [Expr::witness(&parts)]);
+        let pair: Vec<Var> = ["y", "m"].iter().zip(types).map(|(x, ty)| supply.fresh(x, ty.clone())).collect();
+        let dr = supply.fresh("dr", f.result.tangent());
         let (bindings, result) = map.body.as_block();
         let first = Binding { pattern: Pattern::Var(start.clone()), rhs: one };
-        let last = Binding { pattern: Pattern::Tuple(vec![y.clone(), m.clone()]), rhs: result.clone() };
-        let applied = Expr::prim(Prim::LmApply, [Expr::var(&m), Expr::var(&dr)]);
-        let body = Expr::block([&[first], bindings, &[last]].concat(), Expr::tuple([Expr::var(&y), applied]));
-        let body = renamed(&body, supply);
-        Def::new(of.derived(Derivative::Vjp), vec![s.clone(), dr], body)
+        let last = Binding { pattern: Pattern::Tuple(pair.clone()), rhs: result.clone() };
+        let applied = Expr::prim(Prim::LmApply, [Expr::var(&pair[1]), Expr::var(&dr)]);
+        let body = Expr::tuple([Expr::var(&pair[0]), applied]);
+        let body = renamed(&Expr::block([&[first], bindings, &[last]].concat(), body), supply);
+        Ok(Def::new(of.derived(Derivative::Vjp), vec![s.clone(), dr], body))
     }
 
     /// Returns `[fwd f]` before sharing: the second component of `[jvp f]`.

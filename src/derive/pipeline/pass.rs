@@ -85,7 +85,7 @@ impl Pass {
             Pass::JacobianOfStates => cx.jacobian_of_states(def)?,
             Pass::WrittenJacobian => cx.written_jacobian(&task.of)?,
             Pass::Pair(partner) => cx.paired(def, partner)?,
-            Pass::AtOne => cx.applied_at_one(def, &task.of),
+            Pass::ReverseByMap => cx.reverse_by_map(def, &task.of)?,
             Pass::Simplify(schedule) => cx.simplified(def, schedule)?,
             Pass::TransposeLater => cx.transposed_later(def, &task.of),
             Pass::Transpose => cx.transpose(def, &task.of)?,

@@ -164,7 +164,11 @@ impl Pipeline {
             let has_halves = match derivative {
                 Derivative::Rev => true,
                 Derivative::Vjp => is_recursive(),
-                Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::PolymorphicR => false,
+                Derivative::D
+                | Derivative::Dt
+                | Derivative::Tupled
+                | Derivative::Polymorphic
+                | Derivative::PolymorphicR => false,
                 Derivative::Fwd | Derivative::Jvp | Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => false,
                 Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev => false,
                 Derivative::Grad | Derivative::Hvp | Derivative::Hess => false,

@@ -37,7 +37,7 @@ pub enum Pass {
     /// The values of a normal form paired with their derivatives.
     Pair(Partner),
     /// The map that `[polymorphicR f]` gives at the map 1, applied to a cotangent.
-    AtOne,
+    ReverseByMap,
     /// The laws of a schedule, then dead code and names that are used once.
     Simplify(&'static str),
     /// `lmTranspose` of the Jacobian.

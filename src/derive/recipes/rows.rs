@@ -146,7 +146,10 @@ pub(super) static POLYMORPHIC_R: Recipe = Recipe {
     from: Start::Differentiable,
     steps: &[
         step("The map that reverse mode returns (unoptimised)", &[Pass::Normal, Pass::Pair(Partner::PolymorphicR)]),
-        step("The map that reverse mode returns (optimised)", &[Pass::Simplify("normal")]),
+        step(
+            "The map that reverse mode returns (optimised)",
+            &[Pass::Simplify("returned map"), Pass::Simplify("returned map")],
+        ),
     ],
     source: "working notes, Fig. 8",
 };
@@ -154,10 +157,14 @@ pub(super) static POLYMORPHIC_R: Recipe = Recipe {
 /// Value and cotangent, by that map at 1.
 pub(super) static BY_MAP: Recipe = Recipe {
     when: When::Always,
-    from: Start::Recipe(&POLYMORPHIC_R, Derivative::PolymorphicR),
+    from: Start::Differentiable,
     steps: &[
-        step("Value and reverse derivative, by that map (unoptimised)", &[Pass::AtOne]),
-        step("Value and reverse derivative, by that map", &[Pass::InlineMaps, Pass::ApplyMaps, Pass::Simplify("values")]),
+        step("Value and reverse derivative, by that map (unoptimised)", &[Pass::Normal, Pass::ReverseByMap]),
+        quiet(&[Pass::Simplify("returned map"), Pass::Simplify("returned map"), Pass::InlineMaps, Pass::ApplyMaps]),
+        step(
+            "Value and reverse derivative, by that map (optimised)",
+            &[Pass::Simplify("returned map"), Pass::Simplify("values"), Pass::Place],
+        ),
     ],
     source: "working notes, sec. 5.4",
 };

@@ -42,9 +42,9 @@ use rustc_hash::FxHashMap;
 pub enum Partner {
     /// A linear map from the function's argument (Fig. 7): `S -> (T, LM S T)`.
     Tupled,
-    /// A linear map from anywhere (Fig. 8): `(S, LM a S) -> (T, LM a T)`, here at a = S.
+    /// A linear map from anywhere (Fig. 8): `(S, LM a S) -> (T, LM a T)`.
     Polymorphic,
-    /// A linear map to anywhere (Fig. 8): `(S, LM S a) -> (T, LM T a)`, here at a = S.
+    /// A linear map to anywhere (Fig. 8): `(S, LM S a) -> (T, LM T a)`.
     PolymorphicR,
     /// A tangent: `(S, dS) -> (T, dT)`.
     Tangent,
@@ -73,11 +73,12 @@ impl Partner {
 
 /// Returns `[tupled f]`, `[polymorphic f]`, `[polymorphicR f]` or `[jvp f]`, not optimised.
 ///
-/// If the name lists parameters (`[wrt$1 f]`), S means these in `LM S T` and dS. `written` tells the functions
+/// `any` is the space a from which, or to which, the maps go. If the name lists parameters (`[wrt$1 f]`), S means these in `LM S T` and dS. `written` tells the functions
 /// whose derivatives are written by hand: those are taken as they are.
 pub fn paired(
     def: &Def,
     partner_kind: Partner,
+    any: Type,
     supply: &mut Supply,
     written: &dyn Fn(&FunName) -> bool,
 ) -> Result<Def, NotDifferentiable> {
@@ -97,10 +98,10 @@ pub fn paired(
     let (params, start) = match partner_kind {
         Partner::Tupled => (def.params.clone(), Expr::prim(Prim::LmOne, [cx.space.clone()])),
         Partner::Polymorphic | Partner::PolymorphicR | Partner::Tangent => {
-            let ty = if partner_kind == Partner::Tangent {
-                varying_type.tangent()
-            } else {
-                Type::lm(varying_type.clone(), varying_type)
+            let ty = match partner_kind {
+                Partner::Tangent => varying_type.tangent(),
+                Partner::PolymorphicR => Type::lm(varying_type, any),
+                Partner::Tupled | Partner::Polymorphic => Type::lm(any, varying_type),
             };
             let letter = partner_kind.letter();
             let one = def.params.as_slice();
@@ -203,7 +204,11 @@ impl Paired<'_> {
             (_, None) => Type::lm(self.space.ty().clone(), ty.clone()),
             (kind, Some(start)) => {
                 let (from, to) = start.ty().as_lm().expect("a map is given");
-                if kind == Partner::PolymorphicR { Type::lm(ty.clone(), to.clone()) } else { Type::lm(from.clone(), ty.clone()) }
+                if kind == Partner::PolymorphicR {
+                    Type::lm(ty.clone(), to.clone())
+                } else {
+                    Type::lm(from.clone(), ty.clone())
+                }
             }
         }
     }

@@ -76,6 +76,21 @@ impl Paired<'_> {
         if self.partner_kind == Partner::Tangent {
             return Ok(Some(Expr::prim(Prim::Unzip, [dv])));
         }
+        if self.partner_kind == Partner::PolymorphicR {
+            let Type::Tensor(rank, _) = v.ty() else { panic!("{v:?} is no tensor") };
+            let n = y.ty().as_tuple().expect("`unzip` gives a tuple").len();
+            let part = |k: usize, cx: &mut Self| {
+                let i = cx.supply.fresh("i", Type::index(*rank));
+                let x = Expr::prim(Prim::Index, [Expr::var(&i), v.clone()]);
+                let of_element = cx.after(element(&Expr::var(&i), v), dv.clone());
+                let of_part = cx.component(k, n, &x, of_element);
+                let size = Expr::prim(Prim::Size, [v.clone()]);
+                let all = Expr::prim(Prim::Build, [size, Expr::lam(i, of_part)]);
+                cx.of_elements(&Expr::get(k, y.clone()), all)
+            };
+            let parts = (1..=n).map(|k| part(k, self)).collect();
+            return Ok(Some(self.tuple(parts)));
+        }
         let mut nabla = Nabla::new(self.supply, Expr::witness(v), self.written);
         let map = nabla.unzip_of(y, v, Expr::prim(Prim::LmOne, [Expr::witness(v)]));
         Ok(Some(self.after(map, dv)))

@@ -192,7 +192,10 @@ impl ApplyMaps<'_, '_> {
         match &b.pattern {
             Pattern::Tuple(xs) if is_known && self.cx.rewrites.may("let-tuple") => {
                 for (i, x) in xs.iter().enumerate() {
-                    self.bind(x, component(i + 1, &rhs), out);
+                    let part = component(i + 1, &rhs);
+                    // The parts of what is no tuple have the same binders.
+                    let part = if i == 0 { part } else { renamed(&part, self.cx.supply) };
+                    self.bind(x, part, out);
                 }
             }
             Pattern::Var(x) if is_known => self.bind(x, rhs, out),

@@ -174,7 +174,9 @@ pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
         Derivative::Fwd => Role::Fwd,
         Derivative::Rev => Role::Rev,
         Derivative::SufFwdPass => Role::FirstHalf,
-        Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::PolymorphicR => Role::Value,
+        Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::PolymorphicR => {
+            Role::Value
+        }
         Derivative::Jvp | Derivative::Vjp | Derivative::SufRevPass | Derivative::SufRev => Role::Value,
         Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => Role::Value,
         Derivative::Grad | Derivative::Hvp | Derivative::Hess => Role::Value,
