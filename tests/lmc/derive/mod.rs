@@ -3,5 +3,6 @@
 mod inline;
 mod matrix;
 mod passes;
+mod returned_map;
 mod schedule;
 mod typing;
