@@ -4,6 +4,7 @@ pub mod alpha;
 pub mod destination;
 pub mod effect;
 pub mod eval;
+pub mod facts;
 pub mod interp;
 pub mod law;
 pub mod libm;

@@ -3,7 +3,7 @@
 //! The bindings that a law makes float to right before the binding, or to the head of the branch, that uses them.
 //! Rewriting runs on fuel: laws that do not end are an error, not a hang.
 
-use crate::law::Spaces;
+use crate::law::Context;
 use crate::rewrites::{Rewrite, Rewrites};
 use crate::strategy::{LawSet, Strategy};
 use crate::term::{Binding, Expr, Kind, Op, Supply};
@@ -32,8 +32,8 @@ pub struct Rewriter<'a> {
     pub rewrites: &'a mut Rewrites,
     /// The number of times that each law fired.
     pub fired: IndexMap<Arc<str>, usize>,
-    /// The spaces of the maps in scope. Passes set them, and some laws read them.
-    pub spaces: Spaces,
+    /// What is known in scope. Passes tell, and some laws read it.
+    pub context: Context,
     fuel: usize,
     left: usize,
     recent: Vec<Arc<str>>,
@@ -50,7 +50,7 @@ impl<'a> Rewriter<'a> {
             supply,
             rewrites,
             fired: IndexMap::new(),
-            spaces: Spaces::default(),
+            context: Context::default(),
             fuel,
             left: fuel,
             recent: Vec::new(),
@@ -152,7 +152,7 @@ impl<'a> Rewriter<'a> {
         }
         for law in set.candidates(e) {
             let mut floats = Vec::new();
-            if let Some(new) = law.rewrite_among(e, self.supply, &mut floats, &self.spaces) {
+            if let Some(new) = law.rewrite_among(e, self.supply, &mut floats, &self.context) {
                 self.burn(&law.name)?;
                 *self.fired.entry(law.name.clone()).or_default() += 1;
                 self.rewrites.count(|| Rewrite {

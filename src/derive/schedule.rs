@@ -113,6 +113,14 @@ const VECTORS: &[&str] = &[
     "fold-float", "fold-integer", "if-same", "if-true", "if-false",
 ];
 
+/// The laws of arrays, by which derivatives along each direction lose their inner loops.
+#[rustfmt::skip]
+const ARRAYS: &[&str] = &[
+    "index-of-rows", "index-of-build", "size-of-build", "build-of-index", "index-of-delta", "sum-of-delta",
+    "dot-of-delta", "dot-with-delta", "dot-of-floats", "scale-by-one", "scale-of-if", "scale-by-if", "neg-of-if",
+    "add-of-ifs", "sumbuild-of-if", "sum-of-if", "if-known", "if-known-not",
+];
+
 /// The schedules, in the order in which they are used.
 pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
     let jacobians: Vec<&str> = law::all().keys().map(|name| &**name).filter(|n| n.starts_with("jacobian-")).collect();
@@ -159,6 +167,11 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         schedule("figures 2 and 4", "a Jacobian by the laws that the notes print", &[&jacobians, FIGURE_2, FIGURE_4]),
         schedule("figure 5", "transposition by the laws that the notes print", &[FIGURE_2, FIGURE_4, FIGURE_5]),
         schedule("matrix", "a map of tuples as its matrix", &[&jacobians, MATRIX, TRANSPOSITION, FIGURE_4, VECTORS]),
+        Schedule {
+            name: "directions",
+            purpose: "a derivative along each direction, without the zeros of the direction",
+            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[ARRAYS, VECTORS])))),
+        },
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
     ]
 });

@@ -3,12 +3,12 @@
 //! Types are inferred by unification over the typing rules of the primitives' table. A sequence is checked at lengths
 //! 1, 2 and 3.
 
-use super::matching::{Builder, Spaces, Subst};
+use super::matching::{Builder, Subst};
 use super::pattern::Pat;
-use super::{Body, Law};
+use super::{Body, Context, Equation, Law};
 use crate::prim::Prim;
 use crate::scheme::Scheme;
-use crate::term::{Expr, Op, Supply};
+use crate::term::{Expr, Op, Supply, Var};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ type Name = Arc<str>;
 
 /// Panics, naming the law, when its two sides do not have one type.
 pub fn well_typed(law: &Law) {
-    let Body::Equation { lhs, rhs, .. } = &law.body else {
+    let Body::Equation(Equation { lhs, rhs, .. }) = &law.body else {
         return;
     };
     for count in 1..=3 {
@@ -33,7 +33,7 @@ pub fn instance(
     ground: &mut impl FnMut() -> Type,
     term: &mut impl FnMut(&str, &Type) -> Expr,
 ) -> Option<Expr> {
-    let Body::Equation { lhs, rhs, .. } = &law.body else {
+    let Body::Equation(Equation { lhs, rhs, .. }) = &law.body else {
         return None;
     };
     let mut types = infer(lhs, rhs, count).expect("laws are checked when they are loaded");
@@ -46,10 +46,31 @@ pub fn instance(
         let ty = types.ground(&scheme, ground);
         terms.push((name.clone(), term(name.split('#').next()?, &ty)));
     }
-    let lhs = with_witnesses(&expand(lhs, count, &lhs.sequences()));
     let mut supply = Supply::default();
-    Builder { subst: &Subst::of(terms), whole: &Expr::integer(0), supply: &mut supply, spaces: &Spaces::default() }
-        .build(&lhs)
+    let mut subst = Subst::of(terms);
+    for (name, arity) in applied(lhs) {
+        let ty = subst.term(&name).expect("it has a type").ty().clone();
+        let binders: Vec<Var> = (0..arity).map(|_| supply.fresh("i", Type::Integer)).collect();
+        // A term that each binder counts for.
+        let body = binders.iter().fold(term(&name, &ty), |body, i| {
+            let first = Expr::prim(Prim::Eq, [Expr::var(i), Expr::integer(0)]);
+            Expr::conditional(first, body, term(&name, &ty))
+        });
+        subst.give(name, binders, body);
+    }
+    let lhs = with_witnesses(&expand(lhs, count, &lhs.sequences()));
+    Builder { subst: &subst, whole: &Expr::integer(0), supply: &mut supply, cx: &Context::default() }.build(&lhs)
+}
+
+/// Returns the metavariables with arguments, and the number of these.
+fn applied(p: &Pat) -> Vec<(Name, usize)> {
+    let mut found = Vec::new();
+    p.visit(&mut |p| {
+        if let Pat::Applied(name, args) = p {
+            found.push((name.clone(), args.len()));
+        }
+    });
+    found
 }
 
 /// The types of the metavariables, and those found for the type variables.
@@ -97,6 +118,7 @@ fn expand(p: &Pat, count: usize, sequences: &[Name]) -> Pat {
     match p {
         Pat::App(op, args) => Pat::App(op.clone(), all(args)),
         Pat::Prelude(name, args) => Pat::Prelude(name.clone(), all(args)),
+        Pat::Applied(name, args) => Pat::Applied(name.clone(), all(args)),
         Pat::Lam(x, p) => Pat::Lam(x.clone(), below(p)),
         Pat::Total(p) => Pat::Total(Box::new(Pat::App(Op::Tuple, all(std::slice::from_ref(p))))),
         Pat::DomainOf(p) => Pat::DomainOf(below(p)),
@@ -115,6 +137,7 @@ fn number(p: &Pat, i: usize, count: usize, sequences: &[Name]) -> Pat {
         Pat::Meta(name) if sequences.contains(name) => Pat::Meta(format!("{name}#{i}").into()),
         Pat::App(op, args) => Pat::App(op.clone(), all(args)),
         Pat::Prelude(name, args) => Pat::Prelude(name.clone(), all(args)),
+        Pat::Applied(name, args) => Pat::Applied(name.clone(), all(args)),
         Pat::Lam(x, p) => Pat::Lam(x.clone(), below(p)),
         Pat::Component(p) => Pat::App(Op::Get(i + 1, count), vec![number(p, i, count, sequences)]),
         Pat::Total(p) => Pat::Total(below(p)),
@@ -149,6 +172,10 @@ impl Types {
                 self.binders.insert(x.clone(), Scheme::Known(Type::Integer));
                 let body = self.type_of(body)?;
                 Ok(Scheme::Lam(Box::new(Scheme::Known(Type::Integer)), Box::new(body)))
+            }
+            Pat::Applied(name, args) => {
+                args.iter().try_for_each(|a| self.type_of(a).map(drop))?;
+                self.type_of(&Pat::Meta(name.clone()))
             }
             Pat::Prelude(_, args) => {
                 for a in args {

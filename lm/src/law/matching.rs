@@ -1,8 +1,10 @@
 //! Matches the left side of a law with a term, and builds the right side.
 
+use super::Context;
 use super::pattern::Pat;
+use crate::facts::Facts;
 use crate::prim::Prim;
-use crate::scope::free_variables;
+use crate::scope::{free_variables, renamed, substitute};
 use crate::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span, Supply, Var};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
@@ -16,6 +18,12 @@ pub struct Subst {
     terms: Vec<(Name, Expr)>,
     sequences: Vec<(Name, Vec<Expr>)>,
     binders: Vec<(Name, Var)>,
+    /// The terms of `e{i}`, with the variables of the binders.
+    bodies: Vec<(Name, Vec<Var>, Expr)>,
+    /// Whether what is matched is a copy: it is in the term of a name that stays.
+    is_copy: bool,
+    /// Whether a metavariable without arguments matches no term with a binder in it.
+    is_strict: bool,
 }
 
 impl Subst {
@@ -24,9 +32,25 @@ impl Subst {
         Subst { terms: terms.into_iter().collect(), ..Subst::default() }
     }
 
+    /// Returns an empty substitution.
+    pub fn new(is_strict: bool) -> Subst {
+        Subst { is_strict, ..Subst::default() }
+    }
+
+    /// Returns whether a term mentions a binder around, other than these.
+    fn mentions_binder(&self, e: &Expr, others: &[Var]) -> bool {
+        let free = free_variables(e);
+        self.binders.iter().any(|(_, x)| !others.contains(x) && free.contains(x))
+    }
+
     /// Returns the term of a metavariable.
     pub fn term(&self, name: &str) -> Option<&Expr> {
         self.terms.iter().find(|(n, _)| &**n == name).map(|(_, e)| e)
+    }
+
+    /// Gives a metavariable with arguments its term, in which these variables stand for them.
+    pub fn give(&mut self, name: Name, binders: Vec<Var>, body: Expr) {
+        self.bodies.push((name, binders, body));
     }
 
     /// Replaces the term of a metavariable.
@@ -36,24 +60,43 @@ impl Subst {
     }
 }
 
-/// Extends `subst` so that `p` becomes `e`; false when it cannot.
-pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst) -> bool {
+/// Extends `subst` so that `p` becomes `e`; false when it cannot. Operators of `p` match what names stand for.
+pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
+    if let (Pat::App(..), Some((term, is_once))) = (p, facts.term(e)) {
+        let outer = subst.is_copy;
+        subst.is_copy |= !is_once;
+        let found = matches(p, term, subst, facts);
+        subst.is_copy = outer;
+        return found;
+    }
     match p {
         Pat::Domain | Pat::Codomain => true,
         Pat::FloatWitness => true,
+        // What is in the term of a name stays there, too.
+        Pat::Meta(_) | Pat::Applied(..) if subst.is_copy && !facts.is_cheap(e) => false,
         Pat::Meta(name) => match subst.term(name) {
             Some(bound) => bound == e,
             None => {
                 subst.terms.push((name.clone(), e.clone()));
-                true
+                !subst.is_strict || !subst.mentions_binder(e, &[])
             }
         },
+        Pat::Applied(name, args) => {
+            let binder = |a: &Pat| match a {
+                Pat::Bound(b) => subst.binders.iter().rev().find(|(c, _)| c == b).map(|(_, x)| x.clone()),
+                _ => panic!("{a:?} is no binder"),
+            };
+            let binders: Vec<Var> = args.iter().map(|a| binder(a).expect("the binder is one of a λ around")).collect();
+            let is_free = !subst.mentions_binder(e, &binders);
+            subst.bodies.push((name.clone(), binders, e.clone()));
+            is_free
+        }
         Pat::Const(c) => matches!(e.kind(), Kind::Const(d) if c == d),
-        Pat::App(op, pats) => e.args_of(op).is_some_and(|args| matches_all(pats, args, subst)),
+        Pat::App(op, pats) => e.args_of(op).is_some_and(|args| matches_all(pats, args, subst, facts)),
         Pat::Lam(binder, body) => match e.kind() {
             Kind::Lam(x, inner) => {
                 subst.binders.push((binder.clone(), x.clone()));
-                matches(body, inner, subst)
+                matches(body, inner, subst, facts)
             }
             _ => false,
         },
@@ -69,13 +112,13 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst) -> bool {
     }
 }
 
-fn matches_all(pats: &[Pat], args: &[Expr], subst: &mut Subst) -> bool {
+fn matches_all(pats: &[Pat], args: &[Expr], subst: &mut Subst, facts: &Facts) -> bool {
     match pats {
         [Pat::Repeat(p)] => {
             let mut columns: Vec<(Name, Vec<Expr>)> = Vec::new();
             for e in args {
                 let mut row = Subst::default();
-                if !matches(p, e, &mut row) {
+                if !matches(p, e, &mut row, facts) {
                     return false;
                 }
                 for (name, term) in row.terms {
@@ -88,7 +131,7 @@ fn matches_all(pats: &[Pat], args: &[Expr], subst: &mut Subst) -> bool {
             subst.sequences.extend(columns);
             true
         }
-        _ => pats.len() == args.len() && pats.iter().zip(args).all(|(p, e)| matches(p, e, subst)),
+        _ => pats.len() == args.len() && pats.iter().zip(args).all(|(p, e)| matches(p, e, subst, facts)),
     }
 }
 
@@ -100,8 +143,8 @@ pub struct Builder<'a> {
     pub whole: &'a Expr,
     /// For binders of the right side.
     pub supply: &'a mut Supply,
-    /// The spaces of the maps in scope.
-    pub spaces: &'a Spaces,
+    /// What is known in scope.
+    pub cx: &'a Context,
 }
 
 impl Builder<'_> {
@@ -126,6 +169,10 @@ impl Builder<'_> {
                 };
                 Expr::try_app(op.clone(), args, Span::default())
             }
+            Pat::Applied(name, pats) => {
+                let args = self.all(pats, repetition, scope)?;
+                self.applied(name, args)
+            }
             Pat::Prelude(name, pats) => {
                 let args = self.all(pats, repetition, scope)?;
                 let params = args.iter().map(|a| a.ty().clone()).collect();
@@ -145,13 +192,27 @@ impl Builder<'_> {
                 let parts = self.all(std::slice::from_ref(&**p), repetition, scope)?;
                 sum(parts)
             }
-            Pat::DomainOf(m) => self.spaces.domain(&self.at(m, repetition, scope)?),
-            Pat::CodomainOf(m) => self.spaces.codomain(&self.at(m, repetition, scope)?),
-            Pat::Domain => self.spaces.domain(self.whole),
-            Pat::Codomain => self.spaces.codomain(self.whole),
+            Pat::DomainOf(m) => self.cx.spaces.domain(&self.at(m, repetition, scope)?),
+            Pat::CodomainOf(m) => self.cx.spaces.codomain(&self.at(m, repetition, scope)?),
+            Pat::Domain => self.cx.spaces.domain(self.whole),
+            Pat::Codomain => self.cx.spaces.codomain(self.whole),
             Pat::FloatWitness => Some(Expr::dummy(Type::Float)),
             Pat::Repeat(_) => panic!("`..` outside a list"),
         }
+    }
+
+    /// Returns `e{args}`; names arguments that are not free to copy.
+    fn applied(&mut self, name: &Name, args: Vec<Expr>) -> Option<Expr> {
+        let (_, binders, body) = self.subst.bodies.iter().find(|(n, ..)| n == name)?;
+        let mut by = FxHashMap::default();
+        let mut bindings = Vec::new();
+        for (x, a) in binders.iter().zip(args) {
+            if a.ty() != x.ty() {
+                return None;
+            }
+            by.insert(x.id(), name_it(&a, self.supply, &mut bindings));
+        }
+        Some(Expr::block(bindings, renamed(&substitute(body, &by), self.supply)))
     }
 
     fn lambda(

@@ -7,7 +7,7 @@
 //! Two of them copy maps, which no other schedule wants. So they decide whether two maps of numbers and tuples are
 //! equal, as far as their coefficients tell.
 
-use super::matching::Spaces;
+use super::Context;
 use super::native::{Head, Native, component_source, prim2, projection};
 use crate::prim::Prim;
 use crate::term::{Expr, Op};
@@ -38,13 +38,13 @@ fn get(i: usize, n: usize, space: &Expr) -> Expr {
     Expr::app(Op::LmGet(i, n), vec![space.clone()])
 }
 
-fn one_rows(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn one_rows(e: &Expr, _: &Context) -> Option<Expr> {
     let space = &e.args_of_prim(Prim::LmOne)?[0];
     let n = components(space)?;
     Some(Expr::prim(Prim::LmVCat, (1..=n).map(|i| get(i, n, space))))
 }
 
-fn scale_rows(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn scale_rows(e: &Expr, _: &Context) -> Option<Expr> {
     let (space, k) = prim2(e, Prim::LmScale)?;
     let n = components(space).filter(|_| k.is_atom())?;
     let row = |i| {
@@ -54,20 +54,20 @@ fn scale_rows(e: &Expr, _: &Spaces) -> Option<Expr> {
     Some(Expr::prim(Prim::LmVCat, (1..=n).map(row)))
 }
 
-fn zero_rows(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn zero_rows(e: &Expr, _: &Context) -> Option<Expr> {
     let (s, t) = prim2(e, Prim::LmZero)?;
     let row = |i| Expr::prim(Prim::LmZero, [s.clone(), component(t, i)]);
     Some(Expr::prim(Prim::LmVCat, (1..=components(t)?).map(row)))
 }
 
-fn zero_columns(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn zero_columns(e: &Expr, _: &Context) -> Option<Expr> {
     let (s, t) = prim2(e, Prim::LmZero)?;
     let column = |i| Expr::prim(Prim::LmZero, [component(s, i), t.clone()]);
     let n = components(s).filter(|_| t.ty().as_tuple().is_none())?;
     Some(Expr::prim(Prim::LmHCat, (1..=n).map(column)))
 }
 
-fn get_columns(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn get_columns(e: &Expr, _: &Context) -> Option<Expr> {
     let (i, n, space) = projection(e)?;
     let chosen = component(space, i);
     let column = |j| match j == i {
@@ -77,20 +77,20 @@ fn get_columns(e: &Expr, _: &Spaces) -> Option<Expr> {
     Some(Expr::prim(Prim::LmHCat, (1..=n).map(column)))
 }
 
-fn exchange(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn exchange(e: &Expr, _: &Context) -> Option<Expr> {
     let columns = e.args_of_prim(Prim::LmHCat)?;
     let columns = columns.iter().map(|column| column.args_of_prim(Prim::LmVCat)).collect::<Option<Vec<_>>>()?;
     let row = |i: usize| Expr::prim(Prim::LmHCat, columns.iter().map(|column| column[i].clone()));
     Some(Expr::prim(Prim::LmVCat, (0..columns[0].len()).map(row)))
 }
 
-fn rows_compose(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn rows_compose(e: &Expr, _: &Context) -> Option<Expr> {
     let (rows, n) = prim2(e, Prim::LmCompose)?;
     let rows = rows.args_of_prim(Prim::LmVCat)?;
     Some(Expr::prim(Prim::LmVCat, rows.iter().map(|m| Expr::prim(Prim::LmCompose, [m.clone(), n.clone()]))))
 }
 
-fn compose_columns(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn compose_columns(e: &Expr, _: &Context) -> Option<Expr> {
     let (m, columns) = prim2(e, Prim::LmCompose)?;
     let columns = columns.args_of_prim(Prim::LmHCat)?;
     Some(Expr::prim(Prim::LmHCat, columns.iter().map(|n| Expr::prim(Prim::LmCompose, [m.clone(), n.clone()]))))

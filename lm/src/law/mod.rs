@@ -1,9 +1,10 @@
 //! Lists the laws: the rewrites that the optimiser may do, and nothing else.
 //!
-//! A law is a line of `laws/linear.laws`, a row of `native::NATIVE`, or the derivative of a row of the primitives'
+//! A law is a line of `laws/linear.laws` or `laws/arrays.laws`, a row of `native::NATIVE`, or the derivative of a row of the primitives'
 //! table. [`Law::rewrite`] applies one at the root of a term; `strategy` says where and in which order.
 
 pub mod check;
+mod condition;
 mod matching;
 mod matrix;
 mod native;
@@ -17,14 +18,25 @@ pub use native::{Head, component_source};
 pub use one_hot::is_one_hot;
 pub use rule::Named;
 
+use crate::facts::Facts;
 use crate::notation::ks;
 use crate::prim::{self, JacobianRule, Prim};
 use crate::term::{Binding, Expr, Kind, Op, Rule, Span, Supply, place};
 use crate::types::Type;
+use condition::Condition;
 use indexmap::IndexMap;
 use matching::{Builder, Subst};
 use pattern::Pat;
 use std::sync::{Arc, LazyLock};
+
+/// What is known where a law is applied.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// The spaces of the maps in scope.
+    pub spaces: Spaces,
+    /// What holds there of indices, sizes and names.
+    pub facts: Facts,
+}
 
 /// A law.
 #[derive(Debug)]
@@ -40,22 +52,53 @@ pub struct Law {
 
 #[derive(Debug)]
 enum Body {
-    Equation { lhs: Pat, rhs: Pat, copied: Vec<Arc<str>> },
+    Equation(Equation),
     Native(native::Rewrite, Option<Head>),
     Rule(Rule, Arc<Named>),
 }
 
+/// A law as two sides.
+#[derive(Debug)]
+struct Equation {
+    lhs: Pat,
+    rhs: Pat,
+    /// The metavariables that the right side uses more than once.
+    copied: Vec<Arc<str>>,
+    /// What has to hold.
+    conditions: Vec<Condition>,
+    /// Whether `e` under a λ is a term without its binder, which `e{i}` may mention.
+    is_strict: bool,
+}
+
 impl Law {
-    /// Returns a law from its text, `left = right`, as in the table. Panics when it is malformed.
+    /// Returns a law from its text, `left = right` or `left = right when conditions`, as in the table. Panics when it is
+    /// malformed.
     pub fn equation(name: &str, source: &str, text: &str) -> Law {
-        let (lhs, rhs) = text.split_once(" = ").unwrap_or_else(|| panic!("law {name} has no ` = `"));
-        Law::of_sides(name, source, text, parse::side(lhs), parse::side(rhs))
+        Law::of_text(name, source, text, false)
     }
 
-    fn of_sides(name: &str, source: &str, text: &str, lhs: Pat, rhs: Pat) -> Law {
+    fn of_text(name: &str, source: &str, text: &str, is_strict: bool) -> Law {
+        let (lhs, rest) = text.split_once(" = ").unwrap_or_else(|| panic!("law {name} has no ` = `"));
+        let (rhs, conditions) = match rest.split_once(" when ") {
+            Some((rhs, conditions)) => (rhs, condition::read(conditions)),
+            None => (rest, Vec::new()),
+        };
+        Law::of_sides(name, source, text, parse::side(lhs), parse::side(rhs), conditions, is_strict)
+    }
+
+    fn of_sides(
+        name: &str,
+        source: &str,
+        text: &str,
+        lhs: Pat,
+        rhs: Pat,
+        conditions: Vec<Condition>,
+        is_strict: bool,
+    ) -> Law {
         let uses = rhs.uses(&lhs.sequences());
         let copied = uses.into_iter().filter(|(_, n)| *n > 1).map(|(name, _)| name).collect();
-        Law { name: name.into(), source: source.into(), text: text.into(), body: Body::Equation { lhs, rhs, copied } }
+        let body = Body::Equation(Equation { lhs, rhs, copied, conditions, is_strict });
+        Law { name: name.into(), source: source.into(), text: text.into(), body }
     }
 
     /// Returns a rule of a program, for the definition that has these names.
@@ -71,7 +114,7 @@ impl Law {
         match &self.body {
             Body::Native(_, head) => *head,
             Body::Rule(rule, _) => Head::of(&rule.template),
-            Body::Equation { lhs: Pat::App(op, _), .. } => match op {
+            Body::Equation(Equation { lhs: Pat::App(op, _), .. }) => match op {
                 Op::Prim(p) => Some(Head::Prim(*p)),
                 Op::If => Some(Head::If),
                 Op::Tuple => Some(Head::Tuple),
@@ -86,14 +129,16 @@ impl Law {
                 | Op::Pack(_)
                 | Op::Unpack(_) => None,
             },
-            Body::Equation { .. } => None,
+            Body::Equation(_) => None,
         }
     }
 
     /// Returns the maps that the right side uses more than once, so that they must be free to copy.
     pub fn copied_maps(&self) -> Vec<&str> {
         match &self.body {
-            Body::Equation { copied, .. } => copied.iter().map(|n| &**n).filter(|n| "mnp".contains(n)).collect(),
+            Body::Equation(Equation { copied, .. }) => {
+                copied.iter().map(|n| &**n).filter(|n| "mnp".contains(n)).collect()
+            }
             Body::Native(..) | Body::Rule(..) => Vec::new(),
         }
     }
@@ -103,24 +148,30 @@ impl Law {
     /// If the right side uses a vector more than once, a new binding on `floats` names the vector. A map that it
     /// uses more than once must be free to copy. The new term has the type of the old.
     pub fn rewrite(&self, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
-        self.rewrite_among(e, supply, floats, &Spaces::default())
+        self.rewrite_among(e, supply, floats, &Context::default())
     }
 
-    /// Does the same as [`Law::rewrite`], with the spaces of maps in scope.
+    /// Does the same as [`Law::rewrite`], with what is known in scope.
     pub fn rewrite_among(
         &self,
         e: &Expr,
         supply: &mut Supply,
         floats: &mut Vec<Binding>,
-        spaces: &Spaces,
+        cx: &Context,
     ) -> Option<Expr> {
         let before = floats.len();
         let new = match &self.body {
-            Body::Native(rewrite, _) => rewrite(e, spaces)?,
+            Body::Native(rewrite, _) => rewrite(e, cx)?,
             Body::Rule(rule, names) => rule::rewrite(rule, names, e, supply, floats)?,
-            Body::Equation { lhs, rhs, copied } => {
-                let mut subst = Subst::default();
-                if !matching::matches(lhs, e, &mut subst) {
+            Body::Equation(Equation { lhs, rhs, copied, conditions, is_strict }) => {
+                let mut subst = Subst::new(*is_strict);
+                if !matching::matches(lhs, e, &mut subst, &cx.facts) {
+                    return None;
+                }
+                let holds = |condition: &Condition, supply: &mut Supply| {
+                    condition.holds(&cx.facts, &mut |p| Builder { subst: &subst, whole: e, supply, cx }.build(p))
+                };
+                if !conditions.iter().all(|condition| holds(condition, supply)) {
                     return None;
                 }
                 let mut named = Vec::new();
@@ -135,7 +186,7 @@ impl Law {
                         _ => subst.replace(name, name_it(&term, supply, &mut named)),
                     }
                 }
-                let new = Builder { subst: &subst, whole: e, supply, spaces }.build(rhs)?;
+                let new = Builder { subst: &subst, whole: e, supply, cx }.build(rhs)?;
                 if new.ty() == e.ty() {
                     floats.append(&mut named);
                 }
@@ -203,7 +254,9 @@ fn is_shape(e: &Expr) -> bool {
 /// Returns every law by name, in the order of the tables.
 pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
     static LAWS: LazyLock<IndexMap<Arc<str>, Arc<Law>>> = LazyLock::new(|| {
-        let table = include_str!("../../laws/linear.laws").lines().filter_map(read_line);
+        let linear = include_str!("../../laws/linear.laws").lines().filter_map(|line| read_line(line, false));
+        let arrays = include_str!("../../laws/arrays.laws").lines().filter_map(|line| read_line(line, true));
+        let table = linear.chain(arrays);
         let native = native::NATIVE.iter().chain(matrix::MATRIX).chain(one_hot::ONE_HOT).map(|n| Law {
             name: n.name.into(),
             source: n.source.into(),
@@ -229,13 +282,13 @@ pub fn named(name: &str) -> &'static Arc<Law> {
 }
 
 /// Reads a line `name source law`, columns two blanks or more apart; returns `None` for a comment or an empty line.
-fn read_line(line: &str) -> Option<Law> {
+fn read_line(line: &str, is_strict: bool) -> Option<Law> {
     if line.trim().is_empty() || line.starts_with('#') {
         return None;
     }
     let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect();
     match columns[..] {
-        [name, source, text] => Some(Law::equation(name, source, text)),
+        [name, source, text] => Some(Law::of_text(name, source, text, is_strict)),
         _ => panic!("law `{line}` is not a name, a source and a law, at least two blanks apart"),
     }
 }
@@ -249,7 +302,7 @@ fn derivative_law(p: Prim) -> Option<Law> {
     let params = ["x", "y", "z"][..arity(p)].join(", ");
     let lhs = Pat::App(Op::JacobianOf(p), metas);
     let text = format!("∂{}({params}) = {rhs}", p.name());
-    Some(Law::of_sides(&format!("jacobian-{}", p.name()), "Fig. 2", &text, lhs, parse::side(rhs)))
+    Some(Law::of_sides(&format!("jacobian-{}", p.name()), "Fig. 2", &text, lhs, parse::side(rhs), Vec::new(), false))
 }
 
 fn arity(p: Prim) -> usize {

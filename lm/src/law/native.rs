@@ -1,13 +1,14 @@
 //! Lists the laws whose right side no pattern can express: laws on the i-th of n components, on literals, and on sums of
 //! many terms. Each has its text in the table like any other, and is tested like any other.
 
+use super::Context;
 use super::matching::{Spaces, sum};
 use crate::prim::Prim;
 use crate::scope::occurrences;
 use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern};
 
 /// A right side as a function of the matched term; `None` where the law does not fire.
-pub type Rewrite = fn(&Expr, &Spaces) -> Option<Expr>;
+pub type Rewrite = fn(&Expr, &Context) -> Option<Expr>;
 
 /// One law of this kind.
 #[derive(Debug)]
@@ -106,25 +107,25 @@ pub(super) fn projection(m: &Expr) -> Option<(usize, usize, &Expr)> {
     }
 }
 
-fn apply_get(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn apply_get(e: &Expr, _: &Context) -> Option<Expr> {
     let (m, x) = prim2(e, Prim::LmApply)?;
     Some(Expr::get(projection(m)?.0, x.clone()))
 }
 
-fn reverse_get(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn reverse_get(e: &Expr, _: &Context) -> Option<Expr> {
     let (r, m) = prim2(e, Prim::LmApplyR)?;
     let (i, n, s) = projection(m)?;
     let zero = |j| Expr::prim(Prim::ZeroOf, [Expr::witness(&Expr::get(j, component_source(s)))]);
     Some(Expr::tuple((1..=n).map(|j| if j == i { r.clone() } else { zero(j) }).collect::<Vec<_>>()))
 }
 
-fn get_vcat(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn get_vcat(e: &Expr, _: &Context) -> Option<Expr> {
     let (p, m) = prim2(e, Prim::LmCompose)?;
     let (i, ..) = projection(p)?;
     m.args_of_prim(Prim::LmVCat).map(|ms| ms[i - 1].clone())
 }
 
-fn transpose_get(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn transpose_get(e: &Expr, _: &Context) -> Option<Expr> {
     let m = &e.args_of_prim(Prim::LmTranspose)?[0];
     let (i, n, s) = projection(m)?;
     let component = |j| Expr::witness(&Expr::get(j, component_source(s)));
@@ -135,7 +136,7 @@ fn transpose_get(e: &Expr, _: &Spaces) -> Option<Expr> {
     Some(Expr::prim(Prim::LmVCat, (1..=n).map(part).collect::<Vec<_>>()))
 }
 
-fn family_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn family_zero(e: &Expr, _: &Context) -> Option<Expr> {
     let Kind::App(_, args) = e.kind() else { return None };
     let [w, maps] = args.as_slice() else { return None };
     let Kind::Lam(i, body) = maps.args_of_prim(Prim::Build)?[1].kind() else { return None };
@@ -153,20 +154,20 @@ fn element_of_family(k: &Expr, family: &Expr) -> Option<(Vec<Binding>, Expr)> {
     Some(([&[index], bindings].concat(), m.clone()))
 }
 
-fn index_build(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn index_build(e: &Expr, _: &Context) -> Option<Expr> {
     let (index, family) = prim2(e, Prim::LmCompose)?;
     let (bindings, m) = element_of_family(&index.args_of_prim(Prim::LmIndex)?[0], family)?;
     Some(Expr::block(bindings, m))
 }
 
-fn index_build_compose(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn index_build_compose(e: &Expr, _: &Context) -> Option<Expr> {
     let (index, rest) = prim2(e, Prim::LmCompose)?;
     let (family, p) = prim2(rest, Prim::LmCompose)?;
     let (bindings, m) = element_of_family(&index.args_of_prim(Prim::LmIndex)?[0], family)?;
     Some(Expr::block(bindings, Expr::prim(Prim::LmCompose, [m, p.clone()])))
 }
 
-fn sumbuild_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn sumbuild_zero(e: &Expr, _: &Context) -> Option<Expr> {
     let [w, _, f] = e.args_of_prim(Prim::SumBuild)? else { return None };
     let Kind::Lam(_, body) = f.kind() else { return None };
     body.args_of_prim(Prim::ZeroOf)?;
@@ -181,7 +182,7 @@ pub fn component_source(s: &Expr) -> Expr {
     }
 }
 
-fn vcat_get(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn vcat_get(e: &Expr, _: &Context) -> Option<Expr> {
     let ms = e.args_of_prim(Prim::LmVCat)?;
     let in_order =
         ms.iter().enumerate().all(|(i, m)| projection(m).is_some_and(|(j, n, _)| j == i + 1 && n == ms.len()));
@@ -189,10 +190,10 @@ fn vcat_get(e: &Expr, _: &Spaces) -> Option<Expr> {
 }
 
 /// Composes each part with n. At most one part is not zero, so nothing is copied.
-fn inject_compose(e: &Expr, spaces: &Spaces) -> Option<Expr> {
+fn inject_compose(e: &Expr, cx: &Context) -> Option<Expr> {
     let (v, n) = prim2(e, Prim::LmCompose)?;
     let ms = v.args_of_prim(Prim::LmVCat)?;
-    let from = spaces.domain(n)?;
+    let from = cx.spaces.domain(n)?;
     let mut others = 0;
     let mut part = |m: &Expr| match m.args_of_prim(Prim::LmZero) {
         Some(witnesses) => Expr::prim(Prim::LmZero, [from.clone(), witnesses[1].clone()]),
@@ -205,7 +206,7 @@ fn inject_compose(e: &Expr, spaces: &Spaces) -> Option<Expr> {
     (others <= 1).then(|| Expr::prim(Prim::LmVCat, parts))
 }
 
-fn fold_integer(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn fold_integer(e: &Expr, _: &Context) -> Option<Expr> {
     let Kind::App(Op::Prim(p), args) = e.kind() else { return None };
     let literal = |e: &Expr| match e.kind() {
         Kind::Const(Constant::Integer(i)) => Some(*i),
@@ -220,7 +221,7 @@ fn fold_integer(e: &Expr, _: &Spaces) -> Option<Expr> {
     })
 }
 
-fn get_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn get_zero(e: &Expr, _: &Context) -> Option<Expr> {
     let Kind::App(Op::Get(i, _), args) = e.kind() else { return None };
     let shape = component_source(&args[0].args_of_prim(Prim::ZeroOf)?[0]);
     // A witness of tangents has the components of its point, except for discrete ones.
@@ -228,14 +229,14 @@ fn get_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
     (component.ty().tangent() == *e.ty()).then(|| Expr::prim(Prim::ZeroOf, [Expr::witness(&component)]))
 }
 
-fn get_tuple(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn get_tuple(e: &Expr, _: &Context) -> Option<Expr> {
     let Kind::App(Op::Get(i, _), args) = e.kind() else {
         return None;
     };
     args[0].args_of(&Op::Tuple).map(|parts| parts[i - 1].clone())
 }
 
-fn tuple_get(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn tuple_get(e: &Expr, _: &Context) -> Option<Expr> {
     let parts = e.args_of(&Op::Tuple)?;
     let source = |part: &Expr, j: usize| match part.kind() {
         Kind::App(Op::Get(i, n), args) if *i == j && *n == parts.len() => Some(args[0].clone()),
@@ -247,7 +248,7 @@ fn tuple_get(e: &Expr, _: &Spaces) -> Option<Expr> {
     same.then_some(whole)
 }
 
-fn fold_float(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn fold_float(e: &Expr, _: &Context) -> Option<Expr> {
     let Kind::App(Op::Prim(p), args) = e.kind() else {
         return None;
     };
@@ -265,7 +266,7 @@ fn fold_float(e: &Expr, _: &Spaces) -> Option<Expr> {
 }
 
 /// Groups the terms of a sum by their right factors.
-fn collect(e: &Expr, spaces: &Spaces) -> Option<Expr> {
+fn collect(e: &Expr, cx: &Context) -> Option<Expr> {
     let mut terms = Vec::new();
     addends(e, &mut terms);
     if terms.len() < 3 {
@@ -279,7 +280,7 @@ fn collect(e: &Expr, spaces: &Spaces) -> Option<Expr> {
         return None;
     }
     let collected =
-        sum(groups.into_values().map(|group| factor(group, spaces).expect("a group has a term")).collect())?;
+        sum(groups.into_values().map(|group| factor(group, &cx.spaces).expect("a group has a term")).collect())?;
     (collected != *e).then_some(collected)
 }
 

@@ -4,8 +4,9 @@
 //! may be out of range, where the sum is zero. `$as_size` fails for a negative n as the build does, so that what is
 //! derived from the right-hand side does too.
 
-use super::Spaces;
+use super::Context;
 use super::native::{Head, Native};
+use crate::facts::Facts;
 use crate::prim::{Effect, Prim};
 use crate::scope::{free_variables, substitute};
 use crate::term::{Binding, Constant, Expr, Kind, Op, Span, Var};
@@ -36,17 +37,17 @@ pub fn is_one_hot(e: &Expr) -> bool {
     e.args_of_prim(Prim::Build).is_some_and(|args| OneHot::of(&args[1]).is_some())
 }
 
-fn of_sum(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn of_sum(e: &Expr, cx: &Context) -> Option<Expr> {
     let build = &e.args_of_prim(Prim::Sum)?[0];
     let [n, f] = build.args_of_prim(Prim::Build)? else { return None };
     let one_hot = OneHot::of(f)?;
     let zeros = Expr::prim(Prim::Build, [n.clone(), Expr::lam(one_hot.index.clone(), one_hot.zero.clone())]);
-    Some(one_hot.element(n, Expr::prim(Prim::Sum, [zeros.placed(build.span())]), build.span()))
+    Some(one_hot.element(n, Expr::prim(Prim::Sum, [zeros.placed(build.span())]), build.span(), &cx.facts))
 }
 
-fn of_sumbuild(e: &Expr, _: &Spaces) -> Option<Expr> {
+fn of_sumbuild(e: &Expr, cx: &Context) -> Option<Expr> {
     let [w, n, f] = e.args_of_prim(Prim::SumBuild)? else { return None };
-    Some(OneHot::of(f)?.element(n, Expr::prim(Prim::ZeroOf, [w.clone()]), e.span()))
+    Some(OneHot::of(f)?.element(n, Expr::prim(Prim::ZeroOf, [w.clone()]), e.span(), &cx.facts))
 }
 
 impl OneHot<'_> {
@@ -92,9 +93,12 @@ impl OneHot<'_> {
 
     /// Returns the element of a range of n elements that is not zero, or what the sum is without one. The range is
     /// refused at the place given.
-    fn element(self, n: &Expr, without: Expr, place: Span) -> Expr {
+    fn element(self, n: &Expr, without: Expr, place: Span, facts: &Facts) -> Expr {
         let at_k = FxHashMap::from_iter([(self.index.id(), self.k.clone())]);
         let x = substitute(&Expr::block(self.inner, self.x.clone()), &at_k);
+        if facts.is_below(&self.k, n) {
+            return Expr::block(self.outer, x);
+        }
         let range = in_range(&self.k, n, place);
         Expr::block(self.outer, Expr::conditional(range, x, without))
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! side ::= side operator side | -side | side ᵀ | side .i | atom
-//! atom ::= name | number | name(side, ...) | sign(side, ...) | (side, ...) | λi. side
+//! atom ::= name | number | name(side, ...) | sign(side, ...) | (side, ...) | λi. side | name{side, ...}
 //!        | if side then side else side | 0 | 1
 //! ```
 //!
@@ -39,6 +39,7 @@ fn settle_witnesses(p: Pat, at_root: bool) -> Pat {
             Pat::App(op, args.into_iter().map(|a| if is_witness(&a) { a } else { below(a) }).collect())
         }
         Pat::Prelude(name, args) => Pat::Prelude(name, args.into_iter().map(below).collect()),
+        Pat::Applied(name, args) => Pat::Applied(name, args.into_iter().map(below).collect()),
         Pat::Repeat(p) => Pat::Repeat(Box::new(below(*p))),
         Pat::Lam(x, p) => Pat::Lam(x, Box::new(below(*p))),
         Pat::Component(p) => Pat::Component(Box::new(below(*p))),
@@ -208,6 +209,10 @@ impl<'a> Parser<'a> {
             "int" => return self.integer(),
             _ => {}
         }
+        if self.eat("{") {
+            let args = self.list_until("}");
+            return Pat::Applied(word.into(), args);
+        }
         if !self.rest.starts_with('(') {
             let bound = self.binders.iter().any(|b| &**b == word);
             return if bound { Pat::Bound(word.into()) } else { Pat::Meta(word.into()) };
@@ -248,14 +253,18 @@ impl<'a> Parser<'a> {
 
     fn list(&mut self) -> Vec<Pat> {
         self.expect("(");
+        self.list_until(")")
+    }
+
+    fn list_until(&mut self, end: &str) -> Vec<Pat> {
         let mut parts = Vec::new();
-        if self.eat(")") {
+        if self.eat(end) {
             return parts;
         }
         loop {
             let part = self.infix(0);
             parts.push(if self.eat("..") { Pat::Repeat(Box::new(part)) } else { part });
-            if self.eat(")") {
+            if self.eat(end) {
                 return parts;
             }
             self.expect(",");

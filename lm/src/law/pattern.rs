@@ -20,6 +20,9 @@ pub enum Pat {
     Lam(Arc<str>, Box<Pat>),
     /// The binder of an enclosing `λi`.
     Bound(Arc<str>),
+    /// `e{i, j}`: on the left, a term in which the binders i and j may occur, and no other one; on the right that term,
+    /// with the arguments in their place.
+    Applied(Arc<str>, Vec<Pat>),
     /// `p.i`, under `..`: the component of p at the number of the repetition.
     Component(Box<Pat>),
     /// `Σ(p ..)`: the sum of vectors, or of maps, as a balanced tree of binary sums.
@@ -41,7 +44,7 @@ impl Pat {
     pub fn visit(&self, f: &mut impl FnMut(&Pat)) {
         f(self);
         match self {
-            Pat::App(_, args) | Pat::Prelude(_, args) => args.iter().for_each(|a| a.visit(f)),
+            Pat::App(_, args) | Pat::Prelude(_, args) | Pat::Applied(_, args) => args.iter().for_each(|a| a.visit(f)),
             Pat::Repeat(p)
             | Pat::Lam(_, p)
             | Pat::Component(p)
@@ -70,7 +73,9 @@ impl Pat {
                 }
             }
             Pat::Repeat(p) => p.count(2, sequences, uses),
-            Pat::App(_, args) | Pat::Prelude(_, args) => args.iter().for_each(|a| a.count(weight, sequences, uses)),
+            Pat::App(_, args) | Pat::Prelude(_, args) | Pat::Applied(_, args) => {
+                args.iter().for_each(|a| a.count(weight, sequences, uses));
+            }
             Pat::Lam(_, p) | Pat::Component(p) | Pat::Total(p) => p.count(weight, sequences, uses),
             // A witness is looked at for its shape only, so it copies nothing.
             Pat::DomainOf(_) | Pat::CodomainOf(_) => {}

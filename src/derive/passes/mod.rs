@@ -8,6 +8,7 @@ pub mod add_destinations;
 pub mod anf;
 pub mod apply;
 pub mod apply_maps;
+pub mod arrays;
 pub mod carry_states;
 pub mod cse;
 pub mod dce;
@@ -68,6 +69,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "apply", violation: apply::violation,
         purpose:       "applies linear maps to vectors",
         postcondition: "no value is a linear map" },
+    TermPass { name: "arrays", violation: arrays::violation,
+        purpose:       "fuses loops, and drops the zeros of arrays in which one element is not zero",
+        postcondition: "no array of zeros and one element is added up" },
     TermPass { name: "literal_zeros", violation: literal_zeros::violation,
         purpose:       "writes zeros of known shape as literals",
         postcondition: "each zero that is left needs a witness of its shape, or is in one" },

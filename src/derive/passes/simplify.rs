@@ -118,7 +118,7 @@ impl Sweep<'_, '_> {
                 }
                 None => {
                     if rhs.ty().as_lm().is_some() {
-                        self.cx.spaces.bind(x, &rhs);
+                        self.cx.context.spaces.bind(x, &rhs);
                     }
                     out.push(Binding { pattern: b.pattern.clone(), rhs });
                 }

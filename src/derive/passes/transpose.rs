@@ -51,11 +51,11 @@ fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Resu
     }
     for b in bindings {
         if let (Pattern::Var(x), Some(_)) = (&b.pattern, b.rhs.ty().as_lm()) {
-            cx.spaces.bind(x, &b.rhs);
+            cx.context.spaces.bind(x, &b.rhs);
         }
     }
-    let from = cx.spaces.codomain(result).expect("the shape of a map's result is known");
-    let to = cx.spaces.domain(result).unwrap_or(to);
+    let from = cx.context.spaces.codomain(result).expect("the shape of a map's result is known");
+    let to = cx.context.spaces.domain(result).unwrap_or(to);
     let start = Expr::prim(Prim::LmOne, [from.clone()]);
     let mut pass = Transpose { strategy, cx, from, to };
     let mut scope = Scope::default();
@@ -97,7 +97,7 @@ impl Transpose<'_, '_> {
             scope.out.extend(maps.iter().copied().cloned());
         }
         for b in &maps {
-            b.pattern.vars().iter().for_each(|dx| self.cx.spaces.bind(dx, &b.rhs));
+            b.pattern.vars().iter().for_each(|dx| self.cx.context.spaces.bind(dx, &b.rhs));
         }
         self.send(result, c, scope)?;
         for b in maps.into_iter().rev() {
@@ -228,7 +228,7 @@ impl Transpose<'_, '_> {
         let parts: Vec<Expr> = match given {
             Some(parts) => parts,
             None => {
-                let witness = self.cx.spaces.codomain(&c).expect("the shapes of cotangents are known");
+                let witness = self.cx.context.spaces.codomain(&c).expect("the shapes of cotangents are known");
                 let select = |i| Expr::app(Op::LmGet(i, maps.len()), vec![witness.clone()]);
                 let parts = (1..=maps.len()).map(|i| after(select(i), c.clone()));
                 parts.map(|p| self.normal(&p, scope)).collect::<Result<_, _>>()?
@@ -342,7 +342,12 @@ impl Transpose<'_, '_> {
     fn targets(&self, scopes: &[&Scope]) -> Targets {
         let mut targets: IndexMap<u32, (Option<Var>, Expr)> = IndexMap::new();
         for (id, (dx, cotangents)) in scopes.iter().flat_map(|scope| &scope.reached) {
-            let space = self.cx.spaces.codomain(&Expr::var(dx)).or_else(|| self.cx.spaces.codomain(&cotangents[0]));
+            let space = self
+                .cx
+                .context
+                .spaces
+                .codomain(&Expr::var(dx))
+                .or_else(|| self.cx.context.spaces.codomain(&cotangents[0]));
             let space = space.expect("the shapes of cotangents are known");
             targets.entry(*id).or_insert((Some(dx.clone()), space));
         }
@@ -360,7 +365,7 @@ impl Transpose<'_, '_> {
         let chosen = if n > 1 { self.bound("R", map, scope) } else { self.bind_as("R", map, scope) };
         if let Some(r) = chosen.as_var() {
             // The branches of a conditional may say nothing of it.
-            self.cx.spaces.bind_codomain(r, witness.clone());
+            self.cx.context.spaces.bind_codomain(r, witness.clone());
         }
         for (i, (target, _)) in targets.0.into_iter().enumerate() {
             let part = match n {
@@ -414,7 +419,7 @@ impl Transpose<'_, '_> {
     fn bound(&mut self, name: &str, m: Expr, scope: &mut Scope) -> Expr {
         let r = self.cx.supply.fresh(name, m.ty().clone());
         let use_ = Expr::var(&r);
-        self.cx.spaces.bind(&r, &m);
+        self.cx.context.spaces.bind(&r, &m);
         scope.out.push(Binding { pattern: Pattern::Var(r), rhs: m });
         use_
     }

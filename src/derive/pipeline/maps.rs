@@ -14,6 +14,7 @@ use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::forms;
+use crate::derive::passes::arrays::arrays;
 use crate::derive::passes::{anf, apply, dce, inline_single_uses, simplify, transpose};
 use crate::derive::schedule::strategy;
 use lm::prim::Prim;
@@ -89,6 +90,12 @@ impl Pipeline {
         let name = of.derived(Derivative::Dt);
         let by = strategy("transpose");
         self.rewriting("transpose", later, |cx| transpose::transpose(&jacobian, name.clone(), by, cx))
+    }
+
+    /// Applies the laws of arrays.
+    pub(in crate::derive) fn with_arrays_fused(&mut self, def: &Def) -> Result<Def, Error> {
+        let effects = self.effects.clone();
+        self.rewriting("arrays", def, |cx| arrays(def, strategy("directions"), &effects, cx))
     }
 
     /// Pushes applications to the leaves, until no map is left.

@@ -98,6 +98,8 @@ pub enum Pass {
     ColumnsOrRows,
     /// The columns of the Jacobian, each by the forward derivative, or the rows, each by the reverse derivative.
     Directions(Mode),
+    /// The laws of arrays.
+    Arrays,
     /// The derivative of an external function, from the derivatives that the user wrote.
     OfExternal,
     /// The derivative as it was written by hand.

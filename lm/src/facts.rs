@@ -1,0 +1,244 @@
+//! Knows what holds where a term is: what names stand for, the ranges of indices, the conditions of branches.
+//!
+//! ```text
+//! let n = size(v) in build(n, λi. ..)        0 <= i < size(v)
+//! if c then .. else ..                       c holds in the first branch, and not in the second
+//! ```
+//!
+//! A pass that goes through a definition tells what it comes by, and laws with conditions ask. Variables are bound once,
+//! so what is known of them stays known.
+//!
+//! Source: Efficient differentiable programming in a functional array-processing language (ICFP 2019), Fig. 8, whose
+//! side conditions on indices need the sizes of Using rewrite strategies .. (FTfJP 2023).
+
+use crate::prim::{Cost, Effect, Prim};
+use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
+use crate::types::Type;
+use rustc_hash::FxHashMap;
+
+/// What is known.
+#[derive(Debug, Default)]
+pub struct Facts {
+    names: FxHashMap<u32, Named>,
+    /// The sizes that indices are below.
+    sizes: FxHashMap<u32, Expr>,
+    /// The conditions of the branches around, with their values there.
+    conditions: Vec<(Expr, bool)>,
+    /// Sizes that a check found equal, where it was made before.
+    equal: Vec<(Expr, Expr)>,
+}
+
+/// The number of facts that hold in blocks, at a point of a walk.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark(usize, usize);
+
+/// The term of a name.
+#[derive(Clone, Debug)]
+struct Named {
+    term: Expr,
+    /// Whether the name is used once, where it is evaluated at most as often as the term.
+    is_once: bool,
+}
+
+impl Facts {
+    /// Learns what a name stands for.
+    pub fn name(&mut self, b: &Binding, is_once: bool) {
+        if let Pattern::Var(x) = &b.pattern {
+            self.names.insert(x.id(), Named { term: b.rhs.clone(), is_once });
+        }
+        if let Some([v, w]) = b.rhs.args_of_prim(Prim::CommonSize) {
+            let sizes = (self.size_of(w), self.size_of(v));
+            self.equal.push(sizes);
+        }
+    }
+
+    /// Learns that a variable is an index of tensors of a size.
+    pub fn index(&mut self, i: &Var, size: &Expr) {
+        let size = self.number(size);
+        self.sizes.insert(i.id(), size);
+    }
+
+    /// Learns the value of a condition, where a branch is entered.
+    pub fn condition(&mut self, c: &Expr, value: bool) {
+        self.conditions.push((c.clone(), value));
+    }
+
+    /// Returns a mark for [`Facts::forget_since`].
+    pub fn mark(&self) -> Mark {
+        Mark(self.conditions.len(), self.equal.len())
+    }
+
+    /// Forgets what holds in a block only: the conditions and the equal sizes learnt since a mark.
+    pub fn forget_since(&mut self, mark: Mark) {
+        self.conditions.truncate(mark.0);
+        self.equal.truncate(mark.1);
+    }
+
+    /// Returns what a name stands for, if that may take its place; and whether any part of it may.
+    pub fn term(&self, e: &Expr) -> Option<(&Expr, bool)> {
+        let named = self.names.get(&e.as_var()?.id())?;
+        Some((&named.term, named.is_once))
+    }
+
+    /// Returns the value of a condition, where it is known.
+    pub fn value(&self, condition: &Expr) -> Option<bool> {
+        let c = self.seen_through(condition);
+        if let Kind::Const(Constant::Bool(value)) = c.kind() {
+            return Some(*value);
+        }
+        self.conditions.iter().rev().find(|(other, _)| self.seen_through(other) == c).map(|(_, value)| *value)
+    }
+
+    /// Returns whether an index is in range for a size: `0 <= k < n`.
+    pub fn is_below(&self, k: &Expr, n: &Expr) -> bool {
+        let (k, n) = (self.number(k), self.number(n));
+        if let (Some(ks), Some(ns)) = (k.args_of(&Op::Tuple), n.args_of(&Op::Tuple)) {
+            return ks.len() == ns.len() && ks.iter().zip(ns).all(|(k, n)| self.is_below(k, n));
+        }
+        match (k.kind(), n.kind()) {
+            (Kind::Const(Constant::Integer(k)), Kind::Const(Constant::Integer(n))) => (0..*n).contains(k),
+            (Kind::App(Op::Get(i, _), tuple), _) => self.size_of_index(&tuple[0]).is_some_and(|size| {
+                let component = self.number(&Expr::get(*i, size));
+                component == n
+            }),
+            _ => self.size_of_index(&k).is_some_and(|size| size == n),
+        }
+    }
+
+    fn size_of_index(&self, k: &Expr) -> Option<Expr> {
+        self.sizes.get(&k.as_var()?.id()).cloned()
+    }
+
+    /// Returns whether a term has a value, whatever its variables are, and prints nothing.
+    pub fn is_total(&self, e: &Expr) -> bool {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => true,
+            Kind::App(Op::Prim(Prim::Index), args) => {
+                args.iter().all(|a| self.is_total(a)) && self.is_below(&args[0], &size(&args[1]))
+            }
+            Kind::App(op, args) => is_total_operator(op, e.ty()) && args.iter().all(|a| self.is_total(a)),
+            Kind::Let(bindings, body) => bindings.iter().all(|b| self.is_total(&b.rhs)) && self.is_total(body),
+            Kind::Lam(..) => false,
+        }
+    }
+
+    /// Returns whether it costs no more to compute a term again than to read its value: a few operations on numbers, no
+    /// loop and no function of the C library.
+    pub fn is_cheap(&self, e: &Expr) -> bool {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) | Kind::App(Op::Dummy, _) => true,
+            Kind::App(op, args) => {
+                let is_cheap = match op {
+                    Op::Tuple | Op::Get(..) | Op::If => true,
+                    Op::Prim(Prim::Index | Prim::Size | Prim::CommonSize | Prim::AsSize | Prim::ZeroOf) => true,
+                    Op::Prim(p) => p.cost() == Cost::Cheap && p.effect() != Effect::Shows && is_scalar(e.ty()),
+                    _ => false,
+                };
+                is_cheap && args.iter().all(|a| self.is_cheap(a))
+            }
+            Kind::Let(..) | Kind::Lam(..) => false,
+        }
+    }
+
+    /// Returns a number, or a tuple of numbers, as two sizes that are equal are written: names of sizes stand for their
+    /// terms, and the size of a tensor that is made is what it is made with.
+    fn number(&self, e: &Expr) -> Expr {
+        match e.kind() {
+            Kind::Var(x) => match self.names.get(&x.id()) {
+                Some(named) if is_size(&named.term) => self.number(&named.term),
+                _ => e.clone(),
+            },
+            Kind::App(Op::Tuple, parts) => Expr::tuple(parts.iter().map(|p| self.number(p)).collect::<Vec<_>>()),
+            Kind::App(Op::Get(i, _), args) => {
+                let tuple = self.number(&args[0]);
+                match tuple.args_of(&Op::Tuple) {
+                    Some(parts) => parts[i - 1].clone(),
+                    None => Expr::get(*i, tuple),
+                }
+            }
+            Kind::App(Op::Prim(Prim::Size | Prim::CommonSize), args) => self.size_of(&args[0]),
+            Kind::App(Op::Prim(Prim::AsSize), args) => self.number(&args[0]),
+            _ => e.clone(),
+        }
+    }
+
+    fn size_of(&self, v: &Expr) -> Expr {
+        let n = self.size_shown(v);
+        self.equal.iter().rev().find(|(same, _)| *same == n).map_or(n, |(_, n)| n.clone())
+    }
+
+    fn size_shown(&self, v: &Expr) -> Expr {
+        match v.kind() {
+            Kind::Var(x) => match self.names.get(&x.id()) {
+                Some(named) if has_size(&named.term) => self.size_of(&named.term),
+                _ => size(v),
+            },
+            Kind::App(Op::Prim(Prim::Build), args) => self.number(&args[0]),
+            Kind::App(Op::Prim(Prim::DeltaAt | Prim::Add | Prim::Sub | Prim::Neg | Prim::Into), args) => {
+                self.size_of(&args[0])
+            }
+            Kind::App(Op::Prim(Prim::ZeroOf), args) if matches!(args[0].ty(), Type::Tensor(..)) => {
+                self.size_of(&args[0])
+            }
+            Kind::App(Op::Prim(Prim::Mul), args) => self.size_of(&args[1]),
+            Kind::App(Op::Prim(Prim::VecInit), args) => Expr::integer(args.len() as i64),
+            _ => size(v),
+        }
+    }
+
+    /// Returns a condition with the terms that its names stand for.
+    fn seen_through(&self, e: &Expr) -> Expr {
+        match self.term(e) {
+            Some((term, _)) if *term.ty() == Type::Bool => self.seen_through(term),
+            _ => e.clone(),
+        }
+    }
+}
+
+/// Returns whether a term may give a size.
+fn is_size(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => true,
+        Kind::App(Op::Tuple | Op::Get(..), args) => args.iter().all(is_size),
+        Kind::App(Op::Prim(Prim::Size | Prim::CommonSize | Prim::AsSize), _) => true,
+        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
+    }
+}
+
+/// Returns whether a term shows the size of its value.
+fn has_size(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::Var(_) => true,
+        Kind::App(Op::Prim(p), _) => matches!(
+            p,
+            Prim::Build
+                | Prim::DeltaAt
+                | Prim::Add
+                | Prim::Sub
+                | Prim::Neg
+                | Prim::Into
+                | Prim::Mul
+                | Prim::ZeroOf
+                | Prim::VecInit
+        ),
+        Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
+    }
+}
+
+fn size(v: &Expr) -> Expr {
+    Expr::prim(Prim::Size, [v.clone()])
+}
+
+fn is_scalar(ty: &Type) -> bool {
+    matches!(ty, Type::Float | Type::Integer | Type::Bool)
+}
+
+fn is_total_operator(op: &Op, ty: &Type) -> bool {
+    match op {
+        Op::Tuple | Op::Get(..) | Op::Dummy | Op::If => true,
+        // Sums of tensors fail where their sizes differ.
+        Op::Prim(Prim::Add | Prim::Sub) => is_scalar(ty),
+        Op::Prim(p) => p.effect() == Effect::Pure,
+        _ => false,
+    }
+}

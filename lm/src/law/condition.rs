@@ -1,0 +1,74 @@
+//! Reads and decides the conditions of laws.
+//!
+//! ```text
+//! k in n      0 <= k < n               cheap(e)    to compute e again costs no more than to read it
+//! total(e)    e has a value            true(c)     c holds
+//!                                      false(c)    c does not hold
+//! ```
+//!
+//! What is not known does not hold.
+
+use super::parse;
+use super::pattern::Pat;
+use crate::facts::Facts;
+use crate::term::Expr;
+
+/// A condition.
+#[derive(Debug)]
+pub enum Condition {
+    /// An index is in range.
+    In(Pat, Pat),
+    /// A property of a term.
+    Is(Property, Pat),
+}
+
+/// A property of a term.
+#[derive(Clone, Copy, Debug)]
+pub enum Property {
+    /// It is cheap to compute again.
+    Cheap,
+    /// It has a value, and prints nothing.
+    Total,
+    /// It is a condition that holds.
+    True,
+    /// It is a condition that does not hold.
+    False,
+}
+
+const PROPERTIES: &[(&str, Property)] =
+    &[("cheap", Property::Cheap), ("total", Property::Total), ("true", Property::True), ("false", Property::False)];
+
+/// Reads conditions, with `and` between them. Panics when they are malformed.
+pub fn read(text: &str) -> Vec<Condition> {
+    text.split(" and ").map(one).collect()
+}
+
+fn one(text: &str) -> Condition {
+    if let Some((k, n)) = text.split_once(" in ") {
+        return Condition::In(parse::side(k), parse::side(n));
+    }
+    let word = text.trim().trim_end_matches(')').split_once('(');
+    let found = word.and_then(|(word, of)| {
+        let property = PROPERTIES.iter().find(|(name, _)| *name == word)?.1;
+        Some(Condition::Is(property, parse::side(of)))
+    });
+    found.unwrap_or_else(|| panic!("`{text}` is no condition of a law"))
+}
+
+impl Condition {
+    /// Returns whether it holds; `term` gives the instance of a pattern.
+    pub fn holds(&self, facts: &Facts, term: &mut dyn FnMut(&Pat) -> Option<Expr>) -> bool {
+        match self {
+            Condition::In(k, n) => match (term(k), term(n)) {
+                (Some(k), Some(n)) => facts.is_below(&k, &n),
+                _ => false,
+            },
+            Condition::Is(property, e) => term(e).is_some_and(|e| match property {
+                Property::Cheap => facts.is_cheap(&e),
+                Property::Total => facts.is_total(&e),
+                Property::True => facts.value(&e) == Some(true),
+                Property::False => facts.value(&e) == Some(false),
+            }),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Fuses loops, and drops the zeros of arrays in which one element is not zero.
+//!
+//! ```text
+//! let t = $delta_at(v, k, 1.0) in sumbuild(size(v), λi. w[i] * t[i])   =   w[k]      0 <= k < size(v)
+//! build((n, m), λp. build(m, λj. build(n, λi. e))[p.2][p.1])           =   build((n, m), λp. let { i = p.1; j = p.2 } e)
+//! ```
+//!
+//! A walk in the order of evaluation tells what is known ([`lm::facts`]): what names stand for, the ranges of indices, the
+//! conditions of branches. At each term, the laws of arrays are applied until none fits. They see through names.
+//!
+//! Source: Efficient differentiable programming in a functional array-processing language (ICFP 2019), Fig. 8. Takes: a
+//! definition without linear maps. Gives: one to which no law of the strategy applies.
+
+use crate::derive::postcondition::Facts;
+use lm::effect::Effects;
+use lm::prim::Prim;
+use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::scope::{free_variables, occurrences};
+use lm::strategy::Strategy;
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The most walks over a definition; a walk that changes nothing ends the pass before.
+const WALKS: usize = 12;
+
+/// Applies the laws of arrays everywhere. `laws` are those of one term.
+pub fn arrays(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
+    let mut body = def.body.clone();
+    for _ in 0..WALKS {
+        cx.context.facts = lm::facts::Facts::default();
+        let uses = occurrences(&body);
+        let mut once = FxHashSet::default();
+        used_once(&body, &mut FxHashSet::default(), &mut |x| uses.get(&x) == Some(&1), &mut once);
+        let mut walk = Walk { laws, effects, once, by: FxHashMap::default(), cx };
+        let next = without_unused(&walk.block(&body)?, effects);
+        if next == body {
+            break;
+        }
+        body = next;
+    }
+    Ok(Def { body, ..def.clone() })
+}
+
+struct Walk<'a, 'b> {
+    laws: &'a Strategy,
+    effects: &'a Effects,
+    /// The variables that are used once, in the function that binds them.
+    once: FxHashSet<u32>,
+    /// What takes the place of a name.
+    by: FxHashMap<u32, Expr>,
+    cx: &'a mut Rewriter<'b>,
+}
+
+impl Walk<'_, '_> {
+    fn block(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
+        let (bindings, result) = e.as_block();
+        let before = self.cx.context.facts.mark();
+        let mut out = Vec::with_capacity(bindings.len());
+        for b in bindings {
+            self.binding(b, &mut out)?;
+        }
+        let mut result = self.term(result, &mut out)?;
+        // let x = e in x
+        let is_last = |b: &Binding| matches!((&b.pattern, result.as_var()), (Pattern::Var(x), Some(y)) if x == y);
+        if out.last().is_some_and(is_last) && self.cx.rewrites.may("let-once") {
+            result = out.pop().expect("there is a last one").rhs;
+        }
+        self.cx.context.facts.forget_since(before);
+        Ok(self.with_bindings_in_branches(out, result))
+    }
+
+    fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
+        let rhs = self.term(&b.rhs, out)?;
+        match (&b.pattern, rhs.args_of(&Op::Tuple)) {
+            (Pattern::Var(x), _) if (rhs.is_atom() || rhs.is_short_tuple()) && self.cx.rewrites.may("let-atom") => {
+                self.by.insert(x.id(), rhs);
+                return Ok(());
+            }
+            (Pattern::Tuple(xs), Some(parts)) if self.cx.rewrites.may("let-tuple") => {
+                let one = |(x, part): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: part.clone() };
+                return xs.iter().zip(parts).map(one).try_for_each(|b| self.binding(&b, out));
+            }
+            _ => {}
+        }
+        let b = Binding { pattern: b.pattern.clone(), rhs };
+        if !self.effects.in_term(&b.rhs) {
+            let is_once = matches!(&b.pattern, Pattern::Var(x) if self.once.contains(&x.id()));
+            self.cx.context.facts.name(&b, is_once);
+        }
+        out.push(b);
+        Ok(())
+    }
+
+    /// Applies the laws in a term, and at its root until none fits; pushes bindings to `out`.
+    fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let e = self.inner(e, out)?;
+        let Some(new) = self.cx.run_on(self.laws, &e)?.filter(|new| *new != e) else { return Ok(e) };
+        let (bindings, result) = new.as_block();
+        if !bindings.is_empty() && !self.cx.rewrites.may("let-let") {
+            return Ok(new);
+        }
+        for b in bindings {
+            self.binding(b, out)?;
+        }
+        self.term(result, out)
+    }
+
+    fn inner(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let new = match e.kind() {
+            Kind::Const(_) | Kind::App(Op::Dummy, _) => return Ok(e.clone()),
+            Kind::Var(x) => return Ok(self.by.get(&x.id()).unwrap_or(e).clone()),
+            Kind::Let(..) => return self.block(e),
+            Kind::Lam(x, body) => Expr::lam(x.clone(), self.block(body)?),
+            Kind::App(Op::If, args) => {
+                let c = self.term(&args[0], out)?;
+                let [yes, no] = [(true, &args[1]), (false, &args[2])].map(|(value, branch)| {
+                    let before = self.cx.context.facts.mark();
+                    self.cx.context.facts.condition(&c, value);
+                    let branch = self.block(branch);
+                    self.cx.context.facts.forget_since(before);
+                    branch
+                });
+                Expr::conditional(c, yes?, no?)
+            }
+            Kind::App(op, args) => {
+                let mut new: Vec<Expr> = Vec::with_capacity(args.len());
+                for arg in args {
+                    if let (Op::Prim(Prim::Build | Prim::SumBuild), Kind::Lam(i, _), Some(n)) =
+                        (op, arg.kind(), new.last())
+                    {
+                        self.cx.context.facts.index(i, n);
+                    }
+                    let arg = self.term(arg, out)?;
+                    new.push(if *op == Op::Prim(Prim::Sum) { self.array(arg) } else { arg });
+                }
+                Expr::app(op.clone(), new)
+            }
+        };
+        Ok(if new == *e { e.clone() } else { new.at(e.span()) })
+    }
+
+    /// Returns the array that a name stands for, if the name is used once.
+    fn array(&mut self, e: Expr) -> Expr {
+        match self.cx.context.facts.term(&e).map(|(term, is_once)| (term.clone(), is_once)) {
+            Some((array, true)) if array.args_of_prim(Prim::Build).is_some() && self.cx.rewrites.may("let-once") => {
+                array
+            }
+            _ => e,
+        }
+    }
+
+    /// Returns a block. What only one branch of its result uses is computed there, if the other one is zero.
+    fn with_bindings_in_branches(&mut self, mut out: Vec<Binding>, result: Expr) -> Expr {
+        let Some([c, yes, no]) = result.args_of(&Op::If) else { return Expr::block(out, result) };
+        let is_zero = |e: &Expr| e.args_of_prim(Prim::ZeroOf).is_some();
+        let (branch, other) = match (is_zero(yes), is_zero(no)) {
+            (false, true) => (yes, no),
+            (true, false) => (no, yes),
+            _ => return Expr::block(out, result),
+        };
+        let mut outside = free_variables(c);
+        outside.extend(free_variables(other));
+        let mut inside = Vec::new();
+        for k in (0..out.len()).rev() {
+            let stays = self.effects.in_term(&out[k].rhs) || out[k].pattern.vars().iter().any(|x| outside.contains(x));
+            if stays || !self.cx.rewrites.may("let-branch") {
+                outside.extend(free_variables(&out[k].rhs));
+            } else {
+                inside.insert(0, out.remove(k));
+            }
+        }
+        if inside.is_empty() {
+            return Expr::block(out, result);
+        }
+        let branch = Expr::block(inside, branch.clone());
+        let [yes, no] = if is_zero(no) { [branch, no.clone()] } else { [yes.clone(), branch] };
+        let span = result.span();
+        Expr::block(out, Expr::conditional(c.clone(), yes, no).at(span))
+    }
+}
+
+/// Collects the variables that are used once, not in a function inside of the one that binds them.
+fn used_once(e: &Expr, bound: &mut FxHashSet<u32>, is_once: &mut dyn FnMut(u32) -> bool, found: &mut FxHashSet<u32>) {
+    match e.kind() {
+        Kind::Const(_) => {}
+        Kind::Var(x) => {
+            if bound.contains(&x.id()) && is_once(x.id()) {
+                found.insert(x.id());
+            }
+        }
+        Kind::Lam(_, body) => used_once(body, &mut FxHashSet::default(), is_once, found),
+        Kind::Let(bindings, body) => {
+            for b in bindings {
+                used_once(&b.rhs, bound, is_once, found);
+                bound.extend(b.pattern.vars().iter().map(|x| x.id()));
+            }
+            used_once(body, bound, is_once, found);
+        }
+        Kind::App(_, args) => args.iter().for_each(|a| used_once(a, bound, is_once, found)),
+    }
+}
+
+/// Returns the term without bindings that nothing uses.
+fn without_unused(e: &Expr, effects: &Effects) -> Expr {
+    let e = e.map_children(|a| without_unused(a, effects));
+    let Kind::Let(bindings, body) = e.kind() else { return e };
+    let mut used = free_variables(body);
+    let mut kept = Vec::new();
+    for b in bindings.iter().rev() {
+        if effects.in_term(&b.rhs) || b.pattern.vars().iter().any(|x| used.contains(x)) {
+            used.extend(free_variables(&b.rhs));
+            kept.insert(0, b.clone());
+        }
+    }
+    Expr::block(kept, body.clone())
+}
+
+/// Returns what breaks the postcondition: an element of an array that is built of one element.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    def.body.find_map(|e| {
+        let [v] = e.args_of_prim(Prim::Sum)? else { return None };
+        v.args_of_prim(Prim::DeltaAt).map(|_| e.clone())
+    })
+}
