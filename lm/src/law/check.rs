@@ -3,9 +3,10 @@
 //! Types are inferred by unification over the typing rules of the primitives' table. A sequence is checked at lengths
 //! 1, 2 and 3.
 
+use super::context::Context;
 use super::matching::{Builder, Subst};
 use super::pattern::Pat;
-use super::{Body, Context, Equation, Law};
+use super::{Body, Equation, Law};
 use crate::prim::Prim;
 use crate::scheme::Scheme;
 use crate::term::{Expr, Op, Supply, Var};

@@ -1,6 +1,6 @@
 //! Matches the left side of a law with a term, and builds the right side.
 
-use super::Context;
+use super::context::Context;
 use super::pattern::Pat;
 use crate::facts::Facts;
 use crate::prim::Prim;
@@ -279,117 +279,6 @@ pub fn sum(mut parts: Vec<Expr>) -> Option<Expr> {
             Expr::try_app(Op::Prim(op), vec![left, right], Default::default())
         }
     }
-}
-
-/// Returns a witness of a linear map's domain, when it can be told from the map.
-pub fn domain(m: &Expr) -> Option<Expr> {
-    Spaces::default().domain(m)
-}
-
-/// Returns a witness of a linear map's codomain, when it can be told from the map.
-pub fn codomain(m: &Expr) -> Option<Expr> {
-    Spaces::default().codomain(m)
-}
-
-/// Witnesses of the spaces of linear maps, among them variables.
-#[derive(Debug, Default)]
-pub struct Spaces(FxHashMap<u32, [Option<Expr>; 2]>);
-
-impl Spaces {
-    /// Makes the spaces of `m` those of the variable.
-    pub fn bind(&mut self, x: &Var, m: &Expr) {
-        self.0.insert(x.id(), [self.domain(m), self.codomain(m)]);
-    }
-
-    /// Makes a witness the codomain of a variable.
-    pub fn bind_codomain(&mut self, x: &Var, witness: Expr) {
-        self.0.entry(x.id()).or_default()[1] = Some(witness);
-    }
-
-    /// Returns a witness of a linear map's domain, when it can be told from the map.
-    pub fn domain(&self, m: &Expr) -> Option<Expr> {
-        self.space(m, m.ty().as_lm()?.0, true)
-    }
-
-    /// Returns a witness of a linear map's codomain, when it can be told from the map.
-    pub fn codomain(&self, m: &Expr) -> Option<Expr> {
-        self.space(m, m.ty().as_lm()?.1, false)
-    }
-
-    fn space(&self, m: &Expr, ty: &Type, of_domain: bool) -> Option<Expr> {
-        if ty.has_fixed_shape() {
-            return Some(Expr::dummy(ty.clone()));
-        }
-        let (p, args) = match m.kind() {
-            Kind::Var(x) => return self.0.get(&x.id())?[usize::from(!of_domain)].clone(),
-            Kind::App(Op::Prim(p), args) => (p, args),
-            Kind::App(Op::LmGet(i, _), args) => {
-                return Some(if of_domain { args[0].clone() } else { Expr::get(*i, args[0].clone()) });
-            }
-            Kind::App(Op::JacobianOfFun(f), args) => {
-                let value = Fun { name: f.name.unrestricted(), ..(**f).clone() };
-                let value = || Expr::app(Op::Call(Arc::new(value.clone())), args.clone());
-                return Some(if of_domain { f.varying_of(args) } else { value() });
-            }
-            Kind::App(Op::JacobianAt(_), args) => return Some(args[if of_domain { 1 } else { 2 }].clone()),
-            Kind::Let(bindings, body) => {
-                let bound = bindings.iter().flat_map(|b| b.pattern.vars());
-                return without(self.space(body, ty, of_domain)?, bound);
-            }
-            Kind::App(Op::If, args) if of_domain => {
-                return self.space(&args[1], ty, true).or_else(|| self.space(&args[2], ty, true));
-            }
-            Kind::App(Op::If, args) => {
-                let [yes, no] = [self.space(&args[1], ty, of_domain)?, self.space(&args[2], ty, of_domain)?];
-                return Some(if yes == no { yes } else { Expr::conditional(args[0].clone(), yes, no) });
-            }
-            _ => return None,
-        };
-        match (p, of_domain) {
-            (Prim::LmZero, true) | (Prim::LmOne | Prim::LmScale, _) => Some(args[0].clone()),
-            (Prim::LmZero, false) => Some(args[1].clone()),
-            (Prim::LmScaleR, false) | (Prim::LmDot, true) => Some(args[0].clone()),
-            (Prim::LmAdd, _) => self.space(&args[0], ty, of_domain).or_else(|| self.space(&args[1], ty, of_domain)),
-            (Prim::LmCompose, true) => self.domain(&args[1]),
-            (Prim::LmCompose, false) => self.codomain(&args[0]),
-            (Prim::LmTranspose, true) => self.codomain(&args[0]),
-            (Prim::LmTranspose, false) => self.domain(&args[0]),
-            (Prim::LmVCat, true) => args.iter().find_map(|m| self.domain(m)),
-            (Prim::LmVCat, false) => {
-                Some(Expr::tuple(args.iter().map(|m| self.codomain(m)).collect::<Option<Vec<_>>>()?))
-            }
-            (Prim::LmHCat, true) => Some(Expr::tuple(args.iter().map(|m| self.domain(m)).collect::<Option<Vec<_>>>()?)),
-            (Prim::LmHCat, false) => args.iter().find_map(|m| self.codomain(m)),
-            (Prim::LmVCatV, false) if args.len() == 2 => Some(args[0].clone()),
-            (Prim::LmAddV | Prim::LmTo, false) => Some(args[0].clone()),
-            (Prim::LmTo, true) => self.domain(&args[1]),
-            (Prim::LmVCatV | Prim::LmAddV, true) => self.domain_of_family(args.last()?),
-            (Prim::LmIndex, true) => Some(args[1].clone()),
-            (Prim::LmIndex, false) => Some(Expr::prim(Prim::Index, args.clone())),
-            (Prim::LmSum, true) => Some(args[0].clone()),
-            (Prim::LmFold, true) => Some(args[1].clone()),
-            (Prim::LmFold, false) => Some(args[2].clone()),
-            _ => None,
-        }
-    }
-
-    /// Returns the domain that all maps of a tensor of maps have.
-    fn domain_of_family(&self, maps: &Expr) -> Option<Expr> {
-        match maps.kind() {
-            Kind::App(Op::Prim(Prim::VecInit), maps) => maps.iter().find_map(|m| self.domain(m)),
-            Kind::App(Op::Prim(Prim::Build), args) => match args[1].kind() {
-                Kind::Lam(i, m) => without(self.domain(m)?, std::iter::once(i)),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
-
-/// Returns the term, unless it mentions one of the variables.
-fn without<'a>(e: Expr, mut variables: impl Iterator<Item = &'a Var>) -> Option<Expr> {
-    let free = free_variables(&e);
-    (!variables.any(|x| free.contains(x))).then_some(e)
 }
 
 /// Makes `e` free to copy: names it by a binding pushed on `floats`, tuples component by component.

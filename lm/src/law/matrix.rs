@@ -7,7 +7,7 @@
 //! Two of them copy maps, which no other schedule wants. So they decide whether two maps of numbers and tuples are
 //! equal, as far as their coefficients tell.
 
-use super::Context;
+use super::context::Context;
 use super::native::{Head, Native, component_source, prim2, projection};
 use crate::prim::Prim;
 use crate::term::{Expr, Op};

@@ -5,6 +5,7 @@
 
 pub mod check;
 mod condition;
+mod context;
 mod matching;
 mod matrix;
 mod native;
@@ -13,12 +14,12 @@ mod parse;
 mod pattern;
 mod rule;
 
-pub use matching::{Spaces, codomain, domain, name_it, sum};
+pub use context::{Context, Spaces, codomain, domain};
+pub use matching::{name_it, sum};
 pub use native::{Head, component_source};
 pub use one_hot::is_one_hot;
 pub use rule::Named;
 
-use crate::facts::Facts;
 use crate::notation::ks;
 use crate::prim::{self, JacobianRule, Prim};
 use crate::term::{Binding, Expr, Kind, Op, Rule, Span, Supply, place};
@@ -28,15 +29,6 @@ use indexmap::IndexMap;
 use matching::{Builder, Subst};
 use pattern::Pat;
 use std::sync::{Arc, LazyLock};
-
-/// What is known where a law is applied.
-#[derive(Debug, Default)]
-pub struct Context {
-    /// The spaces of the maps in scope.
-    pub spaces: Spaces,
-    /// What holds there of indices, sizes and names.
-    pub facts: Facts,
-}
 
 /// A law.
 #[derive(Debug)]
@@ -107,6 +99,12 @@ impl Law {
         let text = format!("{} = {}", ks::expr(&rule.template, WIDTH), ks::expr(&rule.replacement, WIDTH));
         let rule = Rule { template: rule::without_names(&rule.template), ..rule.clone() };
         Law { name: rule.name.clone(), source: "rule".into(), text, body: Body::Rule(rule, names.clone()) }
+    }
+
+    /// Returns whether the law is one of `laws/arrays.laws`, whose sides may fail: the right one only where the left one
+    /// does.
+    pub fn is_of_arrays(&self) -> bool {
+        matches!(&self.body, Body::Equation(Equation { is_strict: true, .. }))
     }
 
     /// Returns the operator at the root of the left side; `None` for any.

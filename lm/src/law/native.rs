@@ -1,8 +1,9 @@
 //! Lists the laws whose right side no pattern can express: laws on the i-th of n components, on literals, and on sums of
 //! many terms. Each has its text in the table like any other, and is tested like any other.
 
-use super::Context;
-use super::matching::{Spaces, sum};
+use super::context::Context;
+use super::context::Spaces;
+use super::matching::sum;
 use crate::prim::Prim;
 use crate::scope::occurrences;
 use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern};

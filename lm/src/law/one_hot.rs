@@ -4,7 +4,7 @@
 //! may be out of range, where the sum is zero. `$as_size` fails for a negative n as the build does, so that what is
 //! derived from the right-hand side does too.
 
-use super::Context;
+use super::context::Context;
 use super::native::{Head, Native};
 use crate::facts::Facts;
 use crate::prim::{Effect, Prim};

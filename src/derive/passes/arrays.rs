@@ -11,6 +11,7 @@
 //! Source: Efficient differentiable programming in a functional array-processing language (ICFP 2019), Fig. 8. Takes: a
 //! definition without linear maps. Gives: one to which no law of the strategy applies.
 
+use crate::derive::forms::smallest_binding;
 use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
@@ -215,10 +216,8 @@ fn without_unused(e: &Expr, effects: &Effects) -> Expr {
     Expr::block(kept, body.clone())
 }
 
-/// Returns what breaks the postcondition: an element of an array that is built of one element.
+/// Returns what breaks the postcondition: a name for what needs none.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
-    def.body.find_map(|e| {
-        let [v] = e.args_of_prim(Prim::Sum)? else { return None };
-        v.args_of_prim(Prim::DeltaAt).map(|_| e.clone())
-    })
+    let is_plain = |b: &Binding| matches!(b.pattern, Pattern::Var(_)) && (b.rhs.is_atom() || b.rhs.is_short_tuple());
+    smallest_binding(&def.body, is_plain)
 }

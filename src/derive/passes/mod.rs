@@ -71,7 +71,7 @@ pub static PASSES: &[TermPass] = &[
         postcondition: "no value is a linear map" },
     TermPass { name: "arrays", violation: arrays::violation,
         purpose:       "fuses loops, and drops the zeros of arrays in which one element is not zero",
-        postcondition: "no array of zeros and one element is added up" },
+        postcondition: "no variable is bound to an atom or to a short tuple" },
     TermPass { name: "literal_zeros", violation: literal_zeros::violation,
         purpose:       "writes zeros of known shape as literals",
         postcondition: "each zero that is left needs a witness of its shape, or is in one" },

@@ -59,6 +59,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
              (mul a b)))",
         "sumbuild(n",
     ),
+    ("arrays", "(def f Float (x : Float) (let ((y x) (z (sin y))) (mul z y)))", "y = x"),
     ("fuse_sums", "(def f Float (x : Float) (sin (let (y (sin x)) (mul y y))))", "y = sin(x)"),
     (
         "carry_states",

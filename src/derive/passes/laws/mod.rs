@@ -9,7 +9,8 @@ mod run;
 use lm::term::{Def, Supply};
 use run::{
     applied, carried, fused, in_place, inlined, inlined_maps, merged, normalised, paired, shared, simplified,
-    transposed, with_destinations, with_maps_applied, with_residuals, without_dead, without_dead_components,
+    transposed, with_arrays_fused, with_destinations, with_maps_applied, with_residuals, without_dead,
+    without_dead_components,
 };
 
 /// A law of a pass.
@@ -396,6 +397,10 @@ pub static PASS_LAWS: &[PassLaw] = &[
                    (lmApply (index k (build 3 (lam (i : Integer) (lmScale 1.0 (to_float i))))) x))",
         after:  "(def f Float ((k : Integer) (x : Float))
                    (let ((t (index k (build 3 (lam (j : Integer) j)))) (i t) (s (to_float i))) (mul s x)))" },
+    PassLaw { name: "let-branch", source: "derived", pass: "arrays", run: with_arrays_fused,
+        text:   "let x = e in if c then b else ts_zero(w) = if c then let x = e in b else ts_zero(w)",
+        before: "(def f Float ((c : Bool) (x : Float)) (let (y (exp x)) (if c (mul y y) (ts_zero x))))",
+        after:  "(def f Float ((c : Bool) (x : Float)) (if c (let (y (exp x)) (mul y y)) (ts_zero x)))" },
     PassLaw { name: "apply-assert", source: "derived", pass: "apply_maps", run: with_maps_applied,
         text:   "assert(c, m) ⊙ x = assert(c, m ⊙ x), x ⊙ᴿ assert(c, m) = assert(c, x ⊙ᴿ m)",
         before: "(def f Float ((c : Bool) (x : Float)) (lmApply (assert c (lmScale 1.0 x)) x))",

@@ -1,8 +1,9 @@
 //! Runs passes on the instances of their laws.
 
 use crate::derive::passes::{
-    add_destinations, anf, apply, apply_maps, carry_states, cse, dce, dead_components, fuse_sums, hoist_residuals,
-    inline_maps, inline_marked, inline_single_uses, merge_calls, pair_recursive_calls, simplify, transpose,
+    add_destinations, anf, apply, apply_maps, arrays, carry_states, cse, dce, dead_components, fuse_sums,
+    hoist_residuals, inline_maps, inline_marked, inline_single_uses, merge_calls, pair_recursive_calls, simplify,
+    transpose,
 };
 use crate::derive::schedule::strategy;
 use lm::effect::Effects;
@@ -44,6 +45,12 @@ pub(super) fn with_maps_applied(def: &Def, supply: &mut Supply) -> Def {
     let cx = &mut Rewriter::new(supply, &mut rewrites, FUEL);
     apply_maps::apply_maps(def, strategy("sides"), &Effects::default(), cx)
         .expect("the laws apply the maps of instances")
+}
+
+pub(super) fn with_arrays_fused(def: &Def, supply: &mut Supply) -> Def {
+    let mut rewrites = Rewrites::all();
+    let cx = &mut Rewriter::new(supply, &mut rewrites, FUEL);
+    arrays::arrays(def, strategy("directions"), &Effects::default(), cx).expect("an instance is small")
 }
 
 /// In the instances `twice` applies a map twice to 1, and the Jacobian of `double` is known.
