@@ -15,7 +15,7 @@ impl Pipeline {
         let halves = || *derivative == Derivative::Rev && is_written(Derivative::SufRevPass);
         Ok(match when {
             When::Always => true,
-            When::Notes => false,
+            When::Shown => false,
             When::Maps => self.has_maps(of),
             When::Written => self.written.contains(&task.name()),
             When::External => self.program.externals.contains_key(of),

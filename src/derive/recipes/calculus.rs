@@ -15,7 +15,7 @@ pub(super) static MAP_FREE: Recipe = Recipe {
 
 /// The Jacobian, with the maps in place of their names.
 pub(super) static NOTES_JACOBIAN: Recipe = Recipe {
-    when: When::Notes,
+    when: When::Shown,
     from: Start::Differentiable,
     steps: &[
         step("The full Jacobian (unoptimised)", &[Pass::Normal, Pass::Jacobian]),
@@ -27,7 +27,7 @@ pub(super) static NOTES_JACOBIAN: Recipe = Recipe {
 
 /// Its transpose.
 pub(super) static NOTES_TRANSPOSED: Recipe = Recipe {
-    when: When::Notes,
+    when: When::Shown,
     from: Start::Recipe(&NOTES_JACOBIAN, Derivative::D),
     steps: &[
         step("Transposed Jacobian", &[Pass::TransposeLater]),
@@ -38,7 +38,7 @@ pub(super) static NOTES_TRANSPOSED: Recipe = Recipe {
 
 /// Forward mode by ⊙.
 pub(super) static NOTES_FORWARD: Recipe = Recipe {
-    when: When::Notes,
+    when: When::Shown,
     from: Start::Recipe(&NOTES_JACOBIAN, Derivative::D),
     steps: &[
         step("Forward derivative (unoptimised)", &[Pass::ApplyTo(Mode::Forward)]),
@@ -50,7 +50,7 @@ pub(super) static NOTES_FORWARD: Recipe = Recipe {
 
 /// Reverse mode by ⊙ᴿ: nothing is transposed.
 pub(super) static NOTES_REVERSE: Recipe = Recipe {
-    when: When::Notes,
+    when: When::Shown,
     from: Start::Recipe(&NOTES_JACOBIAN, Derivative::D),
     steps: &[
         step("Reverse derivative (unoptimised)", &[Pass::ApplyFromRight]),

@@ -30,8 +30,8 @@ pub struct Step {
 pub enum When {
     /// Any function.
     Always,
-    /// On request only: by the rules that the notes print.
-    Notes,
+    /// What `lmc demo` shows; no derivative is compiled in this way.
+    Shown,
     /// f computes with linear maps.
     Maps,
     /// The derivative was written by hand.
@@ -98,7 +98,7 @@ impl When {
     pub fn text(self) -> &'static str {
         match self {
             When::Always => "any function",
-            When::Notes => "where the rules of the notes are asked for",
+            When::Shown => "in what `lmc demo` shows",
             When::Maps => "where f computes with linear maps",
             When::Written => "where this derivative is written by hand",
             When::External => "where f is implemented elsewhere",
@@ -119,7 +119,7 @@ impl When {
     pub fn asks_for_derivation(self) -> bool {
         match self {
             When::Records | When::RecordsInHalves | When::Pairs => true,
-            When::Always | When::Notes | When::Maps | When::Written | When::External | When::PartOfWritten => false,
+            When::Always | When::Shown | When::Maps | When::Written | When::External | When::PartOfWritten => false,
             When::OwnForward | When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
         }
     }

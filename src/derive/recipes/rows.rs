@@ -156,7 +156,7 @@ pub(super) static POLYMORPHIC_R: Recipe = Recipe {
 
 /// Value and cotangent, by that map at 1.
 pub(super) static BY_MAP: Recipe = Recipe {
-    when: When::Always,
+    when: When::Shown,
     from: Start::Differentiable,
     steps: &[
         step("Value and reverse derivative, by that map (unoptimised)", &[Pass::Normal, Pass::ReverseByMap]),
