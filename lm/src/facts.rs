@@ -46,6 +46,12 @@ impl Facts {
         if let Pattern::Var(x) = &b.pattern {
             self.names.insert(x.id(), Named { term: b.rhs.clone(), is_once });
         }
+        if let (Pattern::Tuple(xs), true) = (&b.pattern, is_size(&b.rhs)) {
+            for (i, x) in xs.iter().enumerate() {
+                let term = Expr::get(i + 1, b.rhs.clone());
+                self.names.insert(x.id(), Named { term, is_once: false });
+            }
+        }
         if let Some([v, w]) = b.rhs.args_of_prim(Prim::CommonSize) {
             let sizes = (self.size_of(w), self.size_of(v));
             self.equal.push(sizes);
@@ -92,8 +98,8 @@ impl Facts {
     /// Returns whether an index is in range for a size: `0 <= k < n`.
     pub fn is_below(&self, k: &Expr, n: &Expr) -> bool {
         let (k, n) = (self.number(k), self.number(n));
-        if let (Some(ks), Some(ns)) = (k.args_of(&Op::Tuple), n.args_of(&Op::Tuple)) {
-            return ks.len() == ns.len() && ks.iter().zip(ns).all(|(k, n)| self.is_below(k, n));
+        if let Some(ks) = k.args_of(&Op::Tuple) {
+            return ks.iter().enumerate().all(|(i, k)| self.is_below(k, &Expr::get(i + 1, n.clone())));
         }
         match (k.kind(), n.kind()) {
             (Kind::Const(Constant::Integer(k)), Kind::Const(Constant::Integer(n))) => (0..*n).contains(k),
@@ -103,6 +109,11 @@ impl Facts {
             }),
             _ => self.size_of_index(&k).is_some_and(|size| size == n),
         }
+    }
+
+    /// Returns whether two sizes are known to be equal.
+    pub fn are_equal(&self, n: &Expr, m: &Expr) -> bool {
+        self.number(n) == self.number(m)
     }
 
     fn size_of_index(&self, k: &Expr) -> Option<Expr> {

@@ -63,7 +63,9 @@ impl Row {
 
     /// Returns whether the law is from a figure, by its number, or from several with that one among them.
     fn has_figure(&self, number: &str) -> bool {
-        if self.source == format!("Fig. {number}") {
+        // Parts of a figure have letters, figures of other papers than the notes the name of their conference.
+        let single = self.source.strip_prefix("Fig. ").and_then(|source| source.split(' ').next());
+        if single.is_some_and(|figure| figure == number || figure.trim_end_matches(char::is_alphabetic) == number) {
             return true;
         }
         let range = self.source.strip_prefix("Figs. ").and_then(|range| range.split_once('-'));

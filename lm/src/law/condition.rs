@@ -1,7 +1,8 @@
 //! Reads and decides the conditions of laws.
 //!
 //! ```text
-//! k in n      0 <= k < n               cheap(e)    to compute e again costs no more than to read it
+//! k in n      0 <= k < n               n is m      the sizes n and m are equal
+//!                                      cheap(e)    to compute e again costs no more than to read it
 //! total(e)    e has a value            true(c)     c holds
 //!                                      false(c)    c does not hold
 //! ```
@@ -18,6 +19,8 @@ use crate::term::Expr;
 pub enum Condition {
     /// An index is in range.
     In(Pat, Pat),
+    /// Two sizes are equal.
+    Equal(Pat, Pat),
     /// A property of a term.
     Is(Property, Pat),
 }
@@ -47,6 +50,9 @@ fn one(text: &str) -> Condition {
     if let Some((k, n)) = text.split_once(" in ") {
         return Condition::In(parse::side(k), parse::side(n));
     }
+    if let Some((n, m)) = text.split_once(" is ") {
+        return Condition::Equal(parse::side(n), parse::side(m));
+    }
     let word = text.trim().trim_end_matches(')').split_once('(');
     let found = word.and_then(|(word, of)| {
         let property = PROPERTIES.iter().find(|(name, _)| *name == word)?.1;
@@ -61,6 +67,10 @@ impl Condition {
         match self {
             Condition::In(k, n) => match (term(k), term(n)) {
                 (Some(k), Some(n)) => facts.is_below(&k, &n),
+                _ => false,
+            },
+            Condition::Equal(n, m) => match (term(n), term(m)) {
+                (Some(n), Some(m)) => facts.are_equal(&n, &m),
                 _ => false,
             },
             Condition::Is(property, e) => term(e).is_some_and(|e| match property {

@@ -1,4 +1,4 @@
-//! Sums of which at most one term is not zero.
+//! Sums of which at most one term is not zero, and the indices at which it is.
 //!
 //! Source: working notes, sec. 4: `sum(build(n, λi. if i == k then x else 0)) = x[i := k]`. The notes leave out that k
 //! may be out of range, where the sum is zero. `$as_size` fails for a negative n as the build does, so that what is
@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The rows of the table of laws.
 pub(super) static ONE_HOT: &[Native] = &[
     Native { name: "sum-one-hot",      source: "sec. 4", text: "sum(build(n, λi. if i == k then x else 0)) = if k < $as_size(n) and 0 <= k then x[i := k] else sum(build(n, λi. 0))", head: Some(Head::Prim(Prim::Sum)),      rewrite: of_sum },
+    Native { name: "eq-of-tuples",     source: "derived", text: "k == (l1, .., ln) = k.1 == l1 and .. and k.n == ln", head: Some(Head::Prim(Prim::Eq)), rewrite: of_tuples },
     Native { name: "sumbuild-one-hot", source: "sec. 4", text: "sumbuild(w, n, λi. if i == k then x else 0) = if k < $as_size(n) and 0 <= k then x[i := k] else ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)), rewrite: of_sumbuild },
 ];
 
@@ -26,7 +27,7 @@ struct OneHot<'a> {
     /// What does not depend on i.
     outer: Vec<Binding>,
     inner: Vec<Binding>,
-    /// An atom, or a short tuple of atoms.
+    /// An index that costs nothing.
     k: Expr,
     x: &'a Expr,
     zero: &'a Expr,
@@ -48,6 +49,21 @@ fn of_sum(e: &Expr, cx: &Context) -> Option<Expr> {
 fn of_sumbuild(e: &Expr, cx: &Context) -> Option<Expr> {
     let [w, n, f] = e.args_of_prim(Prim::SumBuild)? else { return None };
     Some(OneHot::of(f)?.element(n, Expr::prim(Prim::ZeroOf, [w.clone()]), e.span(), &cx.facts))
+}
+
+/// Compares indices of several dimensions number by number.
+fn of_tuples(e: &Expr, _: &Context) -> Option<Expr> {
+    let [k, l] = e.args_of_prim(Prim::Eq)? else { return None };
+    let n = k.ty().rank_of_index().filter(|_| k.ty().as_tuple().is_some())?;
+    if !is_plain(k) || !is_plain(l) {
+        return None;
+    }
+    let component = |i: usize, e: &Expr| match e.args_of(&Op::Tuple) {
+        Some(parts) => parts[i - 1].clone(),
+        None => Expr::get(i, e.clone()),
+    };
+    let equal = (1..=n).map(|i| Expr::prim(Prim::Eq, [component(i, k), component(i, l)]));
+    equal.reduce(|a, b| Expr::prim(Prim::And, [a, b]))
 }
 
 impl OneHot<'_> {
@@ -83,7 +99,7 @@ impl OneHot<'_> {
             [k, i] if is_index(i) => k,
             _ => return None,
         };
-        if varies(k, &varying) || !(k.is_atom() || k.is_short_tuple()) {
+        if varies(k, &varying) || !is_plain(k) {
             return None;
         }
         let depends_on_inner = inner.iter().flat_map(|b| b.pattern.vars()).any(|v| free_variables(zero).contains(v));
@@ -118,6 +134,14 @@ fn in_range(k: &Expr, n: &Expr, place: Span) -> Expr {
     match k.kind() {
         Kind::Const(Constant::Integer(0..)) => below,
         _ => Expr::prim(Prim::And, [below, Expr::prim(Prim::Lte, [Expr::integer(0), k.clone()])]),
+    }
+}
+
+/// Returns whether an index is built of names, numbers and their components only.
+fn is_plain(k: &Expr) -> bool {
+    match k.kind() {
+        Kind::App(Op::Tuple | Op::Get(..), args) => args.iter().all(is_plain),
+        _ => k.is_atom(),
     }
 }
 

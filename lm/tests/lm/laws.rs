@@ -355,6 +355,12 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
                 _ => Expr::prim(Prim::SumBuild, [r.term(&Type::Float, 0), n, f]),
             }
         }
+        "eq-of-tuples" => {
+            let n = 2 + r.below(2);
+            let index =
+                |r: &mut Random| Expr::tuple((0..n).map(|_| Expr::integer(r.below(2) as i64)).collect::<Vec<_>>());
+            Expr::prim(Prim::Eq, [index(r), index(r)])
+        }
         "fold-integer" => {
             let (a, b) = (Expr::integer(r.small()), Expr::integer(r.small()));
             match r.below(3) {

@@ -45,7 +45,7 @@ pub fn arrays(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) 
 struct Walk<'a, 'b> {
     laws: &'a Strategy,
     effects: &'a Effects,
-    /// The variables that are used once, in the function that binds them.
+    /// The variables that are used once, in the function and branch that binds them.
     once: FxHashSet<u32>,
     /// What takes the place of a name.
     by: FxHashMap<u32, Expr>,
@@ -60,12 +60,7 @@ impl Walk<'_, '_> {
         for b in bindings {
             self.binding(b, &mut out)?;
         }
-        let mut result = self.term(result, &mut out)?;
-        // let x = e in x
-        let is_last = |b: &Binding| matches!((&b.pattern, result.as_var()), (Pattern::Var(x), Some(y)) if x == y);
-        if out.last().is_some_and(is_last) && self.cx.rewrites.may("let-once") {
-            result = out.pop().expect("there is a last one").rhs;
-        }
+        let result = self.term(result, &mut out)?;
         self.cx.context.facts.forget_since(before);
         Ok(self.with_bindings_in_branches(out, result))
     }
@@ -73,9 +68,13 @@ impl Walk<'_, '_> {
     fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
         let rhs = self.term(&b.rhs, out)?;
         match (&b.pattern, rhs.args_of(&Op::Tuple)) {
-            (Pattern::Var(x), _) if (rhs.is_atom() || rhs.is_short_tuple()) && self.cx.rewrites.may("let-atom") => {
-                self.by.insert(x.id(), rhs);
-                return Ok(());
+            (Pattern::Var(x), _) => {
+                if let Some(law) = self.inlined_by(x, &rhs)
+                    && self.cx.rewrites.may(law)
+                {
+                    self.by.insert(x.id(), rhs);
+                    return Ok(());
+                }
             }
             (Pattern::Tuple(xs), Some(parts)) if self.cx.rewrites.may("let-tuple") => {
                 let one = |(x, part): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: part.clone() };
@@ -131,8 +130,7 @@ impl Walk<'_, '_> {
                     {
                         self.cx.context.facts.index(i, n);
                     }
-                    let arg = self.term(arg, out)?;
-                    new.push(if *op == Op::Prim(Prim::Sum) { self.array(arg) } else { arg });
+                    new.push(self.term(arg, out)?);
                 }
                 Expr::app(op.clone(), new)
             }
@@ -140,14 +138,12 @@ impl Walk<'_, '_> {
         Ok(if new == *e { e.clone() } else { new.at(e.span()) })
     }
 
-    /// Returns the array that a name stands for, if the name is used once.
-    fn array(&mut self, e: Expr) -> Expr {
-        match self.cx.context.facts.term(&e).map(|(term, is_once)| (term.clone(), is_once)) {
-            Some((array, true)) if array.args_of_prim(Prim::Build).is_some() && self.cx.rewrites.may("let-once") => {
-                array
-            }
-            _ => e,
+    /// Returns the law by which a term takes the place of its name.
+    fn inlined_by(&self, x: &Var, rhs: &Expr) -> Option<&'static str> {
+        if rhs.is_atom() || rhs.is_short_tuple() || is_load(rhs) {
+            return Some("let-atom");
         }
+        (self.once.contains(&x.id()) && !self.effects.in_term(rhs)).then_some("let-once")
     }
 
     /// Returns a block. What only one branch of its result uses is computed there, if the other one is zero.
@@ -180,7 +176,17 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Collects the variables that are used once, not in a function inside of the one that binds them.
+/// Returns whether the term reads a number, or compares two.
+fn is_load(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::App(Op::Prim(Prim::Index | Prim::Eq | Prim::Size) | Op::Get(..), args) => {
+            args.iter().all(|a| a.is_atom() || a.is_short_tuple())
+        }
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
+    }
+}
+
+/// Collects the variables that are used once, not in a function or branch inside of the one that binds them.
 fn used_once(e: &Expr, bound: &mut FxHashSet<u32>, is_once: &mut dyn FnMut(u32) -> bool, found: &mut FxHashSet<u32>) {
     match e.kind() {
         Kind::Const(_) => {}
@@ -190,6 +196,10 @@ fn used_once(e: &Expr, bound: &mut FxHashSet<u32>, is_once: &mut dyn FnMut(u32) 
             }
         }
         Kind::Lam(_, body) => used_once(body, &mut FxHashSet::default(), is_once, found),
+        Kind::App(Op::If, args) => {
+            used_once(&args[0], bound, is_once, found);
+            args[1..].iter().for_each(|branch| used_once(branch, &mut FxHashSet::default(), is_once, found));
+        }
         Kind::Let(bindings, body) => {
             for b in bindings {
                 used_once(&b.rhs, bound, is_once, found);

@@ -83,7 +83,8 @@ fn columns_and_rows(p: &mut Pipeline, f: &FunName, v: &Value) {
 fn jacobians_take_columns_or_rows_whichever_are_fewer() {
     let text =
         "(def tall (Vec Float) (v : Vec Float) (build (mul 50 (size v)) (lam (i : Integer) (index (div i 50) v))))
-        (def wide (Vec Float) (v : Vec Float) (build (div (size v) 50) (lam (i : Integer) (sum v))))
+        (def wide (Vec Float) (v : Vec Float) (build (div (size v) 50) (lam (i : Integer)
+          (fold (lam (t : Tuple Float Float) (mul (get$1$2 t) (get$2$2 t))) 1.0 v))))
         (def curve (Vec Float) (t : Float) (build 100 (lam (i : Integer) (sin (mul t (to_float i))))))
         (def scalar Float (v : Vec Float) (ts_dot v v))";
     let mut p = pipeline(text);

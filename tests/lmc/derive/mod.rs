@@ -1,5 +1,6 @@
 //! Derivations: their passes, schedules and types.
 
+mod arrays;
 mod inline;
 mod matrix;
 mod passes;

@@ -1,0 +1,118 @@
+//! The laws of arrays on derivatives along each direction: exact costs at two sizes, and the forms that are left.
+
+use common::cost;
+use lm::interp::Interpreter;
+use lm::notation::infix;
+use lm::term::{Derivative, FunName, Path};
+use lm::value::Value;
+use lmc::derive::Derivation;
+use lmc::with_large_stack;
+
+const PROGRAM: &str = "
+(def dot Float ((v : Vec Float) (w : Vec Float))
+  (sumbuild (size v) (lam (i : Integer) (mul (index i v) (index i w)))))
+(def dot2 Float ((v : Vec Float) (w : Vec Float))
+  (sum (map2 (lam (t : Tuple Float Float) (mul (get$1$2 t) (get$2$2 t))) v w)))
+(def total Float (v : Vec Float) (sum v))
+(def norm Float (v : Vec Float) (sqrt (ts_dot v v)))
+(def lse Float (v : Vec Float) (log (sum (map (lam (x : Float) (exp x)) v))))
+(def uMv Float ((u : Vec Float) (m : Tensor 2 Float) (v : Vec Float))
+  (sum (build (size u) (lam (i : Integer)
+    (mul (index i u) (sum (build (size v) (lam (j : Integer) (mul (index (tuple i j) m) (index j v))))))))))
+(def trace Float (m : Tensor 2 Float)
+  (let ((n k) (size m)) (sumbuild n (lam (i : Integer) (index (tuple i i) m)))))
+(def trace_of_product Float ((m : Tensor 2 Float) (a : Tensor 2 Float))
+  (let ((n k) (size m))
+    (sumbuild n (lam (i : Integer) (sumbuild k (lam (j : Integer) (mul (index (tuple i j) m) (index (tuple j i) a))))))))
+(def quadratic Float ((m : Tensor 2 Float) (v : Vec Float))
+  (sumbuild (size v) (lam (i : Integer) (sumbuild (size v) (lam (j : Integer)
+    (mul (mul (index i v) (index (tuple i j) m)) (index j v)))))))
+(def softmax (Vec Float) (v : Vec Float)
+  (let ((e (map (lam (x : Float) (exp x)) v)) (s (sum e))) (map (lam (x : Float) (div x s)) e)))
+(def times (Vec Float) ((m : Tensor 2 Float) (v : Vec Float))
+  (build (size v) (lam (i : Integer) (sumbuild (size v) (lam (j : Integer) (mul (index (tuple i j) m) (index j v)))))))
+";
+
+fn vector(n: usize) -> Value {
+    Value::vector((0..n).map(|i| Value::Float(0.5 + i as f64)).collect())
+}
+
+fn matrix(n: usize) -> Value {
+    let numbers = (0..n * n).map(|i| Value::Float(0.25 * i as f64)).collect();
+    Value::Tensor(lm::tensor::Tensor::new(vec![n, n], numbers).into())
+}
+
+/// Arithmetic of a derivative, for arguments of size n.
+fn arithmetic(name: &FunName, arguments: &dyn Fn(usize) -> Vec<Value>, n: usize) -> u64 {
+    let mut p = cost::pipeline(PROGRAM, Derivation::default()).expect("the program is right");
+    p.require(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut interpreter = Interpreter::new(p.program());
+    interpreter.call(name, &arguments(n)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    interpreter.counts.arithmetic()
+}
+
+/// A function, the parameters that vary, its arguments of size n, and the arithmetic of all its columns. Those of
+/// `times` are read from m; the value is computed for its size.
+type Row = (&'static str, &'static [usize], fn(usize) -> Vec<Value>, fn(u64) -> u64);
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    ("dot",              &[1], |n| vec![vector(n), vector(n)],            |_| 0),
+    ("dot2",             &[1], |n| vec![vector(n), vector(n)],            |_| 0),
+    ("total",            &[1], |n| vec![vector(n)],                       |_| 0),
+    ("norm",             &[1], |n| vec![vector(n)],                       |n| 4 * n + 1),
+    ("lse",              &[1], |n| vec![vector(n)],                       |n| 3 * n),
+    ("uMv",              &[1], |n| vec![vector(n), matrix(n), vector(n)], |n| 2 * n * n - n),
+    ("uMv",              &[2], |n| vec![vector(n), matrix(n), vector(n)], |n| n * n),
+    ("uMv",              &[3], |n| vec![vector(n), matrix(n), vector(n)], |n| 2 * n * n - n),
+    ("trace",            &[1], |n| vec![matrix(n)],                       |_| 0),
+    ("trace_of_product", &[1], |n| vec![matrix(n), matrix(n)],            |_| 0),
+    ("quadratic",        &[2], |n| vec![matrix(n), vector(n)],            |n| 4 * n * n + n),
+    ("softmax",          &[1], |n| vec![vector(n)],                       |n| 5 * n * n + 5 * n - 1),
+    ("times",            &[2], |n| vec![matrix(n), vector(n)],            |n| 2 * n * n - n),
+];
+
+#[test]
+fn columns_have_no_loop_over_the_zeros_of_a_direction() {
+    with_large_stack(|| {
+        let mut wrong = Vec::new();
+        for (fun, varying, arguments, expected) in ROWS {
+            let paths: Vec<Path> = varying.iter().map(|i| vec![*i]).collect();
+            let whole = arguments(2).len() == varying.len();
+            let f = FunName::base(fun);
+            let name = if whole { f } else { f.restricted(&paths) }.derived(Derivative::JacFwd);
+            for n in [5, 20] {
+                let (found, expected) = (arithmetic(&name, arguments, n), expected(n as u64));
+                if found != expected {
+                    wrong.push(format!("{name} at {n}: {found} operations, not {expected}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    });
+}
+
+#[rustfmt::skip]
+const FORMS: &[(&str, &[usize], &str)] = &[
+    ("dot",              &[1], "build(size(v), \\i. w[i])"),
+    ("total",            &[1], "build(size(v), \\i. 1.0)"),
+    ("trace",            &[1], "build(size(m), \\i. if i.1 == i.2 then 1.0 else 0.0)"),
+    ("trace_of_product", &[1], "build(size(m), \\i. a[i.2, i.1])"),
+];
+
+#[test]
+fn gradients_by_columns_have_their_closed_forms() {
+    with_large_stack(|| {
+        for (fun, varying, expected) in FORMS {
+            let mut p = cost::pipeline(PROGRAM, Derivation::default()).expect("the program is right");
+            let f = FunName::base(fun);
+            let params = p.program().defs[&f].params.len();
+            let paths: Vec<Path> = varying.iter().map(|i| vec![*i]).collect();
+            let name = if params == paths.len() { f } else { f.restricted(&paths) }.derived(Derivative::JacFwd);
+            p.require(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let text = infix::definition(&p.program().defs[&name], infix::Format::Plain, 200);
+            let (_, body) = text.split_once('=').expect("a definition");
+            assert_eq!(body.trim(), *expected, "{name}");
+        }
+    });
+}
