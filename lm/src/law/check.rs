@@ -27,12 +27,13 @@ pub fn well_typed(law: &Law) {
 }
 
 /// Returns a closed instance of the law's left side: sequences of length `count`, each type variable a type of
-/// `ground`, each metavariable a term of `term`. Returns `None` for a law without a left side as a pattern.
+/// `ground`, each metavariable a term of `term`. Variables are of `supply`. Returns `None` for a law without a left side as a pattern.
 pub fn instance(
     law: &Law,
     count: usize,
     ground: &mut impl FnMut() -> Type,
-    term: &mut impl FnMut(&str, &Type) -> Expr,
+    term: &mut impl FnMut(&mut Supply, &str, &Type) -> Expr,
+    supply: &mut Supply,
 ) -> Option<Expr> {
     let Body::Equation(Equation { lhs, rhs, .. }) = &law.body else {
         return None;
@@ -45,22 +46,21 @@ pub fn instance(
     for name in metas {
         let scheme = types.metas[&name].clone();
         let ty = types.ground(&scheme, ground);
-        terms.push((name.clone(), term(name.split('#').next()?, &ty)));
+        terms.push((name.clone(), term(supply, name.split('#').next()?, &ty)));
     }
-    let mut supply = Supply::default();
     let mut subst = Subst::of(terms);
     for (name, arity) in applied(lhs) {
         let ty = subst.term(&name).expect("it has a type").ty().clone();
         let binders: Vec<Var> = (0..arity).map(|_| supply.fresh("i", Type::Integer)).collect();
         // A term that each binder counts for.
-        let body = binders.iter().fold(term(&name, &ty), |body, i| {
+        let body = binders.iter().fold(term(supply, &name, &ty), |body, i| {
             let first = Expr::prim(Prim::Eq, [Expr::var(i), Expr::integer(0)]);
-            Expr::conditional(first, body, term(&name, &ty))
+            Expr::conditional(first, body, term(supply, &name, &ty))
         });
         subst.give(name, binders, body);
     }
     let lhs = with_witnesses(&expand(lhs, count, &lhs.sequences()));
-    Builder { subst: &subst, whole: &Expr::integer(0), supply: &mut supply, cx: &Context::default() }.build(&lhs)
+    Builder { subst: &subst, whole: &Expr::integer(0), supply, cx: &Context::default() }.build(&lhs)
 }
 
 /// Returns the metavariables with arguments, and the number of these.

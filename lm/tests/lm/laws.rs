@@ -199,11 +199,10 @@ fn every_law_holds_and_fires() {
             let count = 1 + random.below(3);
             let mut types = seeded(seed);
             let deep = |r: &mut Random| if seed % 3 == 0 { Type::Float } else { r.ty(2) };
-            let Some(lhs) = law::check::instance(law, count, &mut || deep(&mut types), &mut |name, ty| {
-                draw(law, &mut random, name, ty)
-            }) else {
-                break;
-            };
+            let mut supply = Supply::default();
+            let mut term = |_: &mut Supply, name: &str, ty: &Type| draw(law, &mut random, name, ty);
+            let lhs = law::check::instance(law, count, &mut || deep(&mut types), &mut term, &mut supply);
+            let Some(lhs) = lhs else { break };
             fired += usize::from(check_instance(law, &lhs, &random));
         }
         if fired == 0 && !native_instances(law) {

@@ -76,6 +76,14 @@ const FAMILIES: &[(&str, &str)] = &[
     ("", "It makes a map simpler."),
 ];
 
+const OF_ARRAYS: &str = "It fuses loops, or drops zeros of tangents. Zeros here are zero vectors, not literals. A letter \
+                         with braces is a\nterm in which the binder may occur, with another term in the place of the binder.";
+
+/// Returns the purpose of a law, from its name.
+fn family(name: &str) -> &'static str {
+    FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).expect("the last one fits all").1
+}
+
 /// Returns the law of that name, at length.
 pub fn law(name: &str) -> Option<String> {
     if let Some(law) = law::all().get(name) {
@@ -86,7 +94,8 @@ pub fn law(name: &str) -> Option<String> {
 
 /// Returns a law that the engine matches.
 fn matched(law: &Law) -> String {
-    let mut text = opening(&law.name, &law.source, &law.text);
+    let family = if law.is_of_arrays() { OF_ARRAYS } else { family(&law.name) };
+    let mut text = opening(&law.name, &law.source, &law.text, family);
     let copied = law.copied_maps();
     if !copied.is_empty() {
         let maps = copied.join(" and ");
@@ -116,7 +125,7 @@ fn matched(law: &Law) -> String {
 
 /// Returns a law that a pass applies.
 fn of_pass(law: &PassLaw) -> String {
-    let mut text = opening(law.name, law.source, law.text);
+    let mut text = opening(law.name, law.source, law.text, family(law.name));
     let lines = |program: &str| {
         let laid_out = crate::ks::fmt::format(program).expect("instances are read by a test");
         laid_out.lines().map(|line| format!("    {line}").trim_end().to_string() + "\n").collect::<String>()
@@ -126,12 +135,12 @@ fn of_pass(law: &PassLaw) -> String {
     text
 }
 
-fn opening(name: &str, source: &str, law: &str) -> String {
-    let source = match source {
-        "derived" => "follows from the laws of the working notes".into(),
-        place => format!("working notes, {place}"),
+fn opening(name: &str, source: &str, law: &str, family: &str) -> String {
+    let source = match (source, source.strip_suffix(" (ICFP)")) {
+        ("derived", _) => "follows from the laws of the working notes".into(),
+        (_, Some(figure)) => format!("Efficient differentiable programming .., ICFP 2019, {figure}"),
+        (place, None) => format!("working notes, {place}"),
     };
-    let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).expect("the last one fits all").1;
     let mut text = format!("{name}: a law ({source})\n\n    {law}\n\n{family}\n");
     let signs = SIGNS.iter().filter(|(sign, ..)| law.contains(sign));
     let signs: Vec<String> = signs.map(|(_, example, meaning)| format!("    {example:<18} {meaning}\n")).collect();
@@ -146,8 +155,8 @@ fn opening(name: &str, source: &str, law: &str) -> String {
 fn instance(law: &Law) -> Option<(String, String)> {
     const LENGTH: usize = 2;
     let mut supply = Supply::default();
-    let mut variable = |name: &str, ty: &Type| Expr::var(&supply.fresh(name, ty.clone()));
-    let before = law::check::instance(law, LENGTH, &mut || Type::Float, &mut variable)?;
+    let mut variable = |supply: &mut Supply, name: &str, ty: &Type| Expr::var(&supply.fresh(name, ty.clone()));
+    let before = law::check::instance(law, LENGTH, &mut || Type::Float, &mut variable, &mut supply)?;
     let mut bindings = Vec::new();
     let after = law.rewrite(&before, &mut supply, &mut bindings)?;
     let after = Expr::block(bindings, after);

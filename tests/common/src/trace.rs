@@ -6,7 +6,7 @@ use lm::eval::Evaluator;
 use lm::law;
 use lm::prim::Prim;
 use lm::runtime_error::RuntimeError;
-use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Pattern, Program, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Pattern, Program, Var};
 use lm::types::Type;
 use lm::value::Value;
 use lm::verify;
@@ -109,10 +109,24 @@ fn size_of_maps(e: &Expr) -> u64 {
     tree_size(e, &mut HashMap::default())
 }
 
+fn is_transposed(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::App(Op::Prim(p), _) => *p == Prim::LmTranspose,
+        Kind::App(Op::Call(f), _) => f.name.derivative() == Some(&Derivative::PolymorphicR),
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
+    }
+}
+
 fn tree_size(e: &Expr, sizes: &mut HashMap<u32, u64>) -> u64 {
     match e.kind() {
         Kind::Const(_) => 1,
         Kind::Var(x) => sizes.get(&x.id()).copied().unwrap_or(1),
+        // Each step applies the transposed map of the step before once for each number of its space.
+        Kind::App(Op::Prim(Prim::Loop | Prim::Fold | Prim::Scanl), _)
+            if e.ty().mentions_lm() && e.any(is_transposed) =>
+        {
+            u64::MAX
+        }
         Kind::App(_, args) => args.iter().fold(1, |size, a| size.saturating_add(tree_size(a, sizes))),
         Kind::Lam(_, body) => ELEMENTS.saturating_mul(tree_size(body, sizes)),
         Kind::Let(bindings, body) => {

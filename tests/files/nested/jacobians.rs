@@ -81,8 +81,9 @@ fn columns_and_rows(p: &mut Pipeline, f: &FunName, v: &Value) {
 
 /// The side with fewer scalars is the one of which there is a derivative each.
 fn jacobians_take_columns_or_rows_whichever_are_fewer() {
-    let text =
-        "(def tall (Vec Float) (v : Vec Float) (build (mul 50 (size v)) (lam (i : Integer) (index (div i 50) v))))
+    let text = "(def tall (Vec Float) (v : Vec Float)
+          (fold (lam (t : Tuple (Vec Float) Float) (map (lam (x : Float) (mul x (get$2$2 t))) (get$1$2 t)))
+                (constVec (mul 50 (size v)) 1.0) v))
         (def wide (Vec Float) (v : Vec Float) (build (div (size v) 50) (lam (i : Integer)
           (fold (lam (t : Tuple Float Float) (mul (get$1$2 t) (get$2$2 t))) 1.0 v))))
         (def curve (Vec Float) (t : Float) (build 100 (lam (i : Integer) (sin (mul t (to_float i))))))
@@ -92,7 +93,8 @@ fn jacobians_take_columns_or_rows_whichever_are_fewer() {
     let mut cost = |name: &str, way: Derivative, at: Value| work(&mut p, &FunName::base(name).derived(way), &[at]);
     let [chosen, forward, reverse] =
         [Derivative::Jac, Derivative::JacFwd, Derivative::JacRev].map(|way| cost("tall", way, ones(2)));
-    assert!(chosen == forward && 5.0 * forward < reverse, "{chosen}, {forward}, {reverse}");
+    // The choice needs the shape of the value, that of a fold.
+    assert!(chosen <= 1.25 * forward && 5.0 * forward < reverse, "{chosen}, {forward}, {reverse}");
     let [chosen, forward, reverse] =
         [Derivative::Jac, Derivative::JacFwd, Derivative::JacRev].map(|way| cost("wide", way, ones(100)));
     assert!(chosen == reverse && 5.0 * reverse < forward, "{chosen}, {forward}, {reverse}");

@@ -52,8 +52,14 @@ fn arithmetic(name: &FunName, arguments: &dyn Fn(usize) -> Vec<Value>, n: usize)
 }
 
 /// A function, the parameters that vary, its arguments of size n, and the arithmetic of all its columns. Those of
-/// `times` are read from m; the value is computed for its size.
+/// `times` are read from m; the value is computed for its size. `docs/arrays.md` has these numbers.
 type Row = (&'static str, &'static [usize], fn(usize) -> Vec<Value>, fn(u64) -> u64);
+
+#[rustfmt::skip]
+const VALUES: &[(&str, fn(u64) -> u64)] = &[
+    ("dot", |n| 2 * n - 1), ("lse", |n| 2 * n), ("norm", |n| 2 * n), ("uMv", |n| 2 * n * n + n - 1), ("trace", |n| n - 1),
+    ("trace_of_product", |n| 2 * n * n - 1), ("quadratic", |n| 3 * n * n - 1), ("softmax", |n| 3 * n - 1),
+];
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
@@ -86,6 +92,13 @@ fn columns_have_no_loop_over_the_zeros_of_a_direction() {
                 if found != expected {
                     wrong.push(format!("{name} at {n}: {found} operations, not {expected}"));
                 }
+            }
+        }
+        for (fun, expected) in VALUES {
+            let (_, _, arguments, _) = ROWS.iter().find(|(name, ..)| name == fun).expect("a row");
+            let found = arithmetic(&FunName::base(fun), arguments, 20);
+            if found != expected(20) {
+                wrong.push(format!("{fun}: {found} operations, not {}", expected(20)));
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
