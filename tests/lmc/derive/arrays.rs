@@ -55,8 +55,11 @@ fn arithmetic(name: &FunName, arguments: &dyn Fn(usize) -> Vec<Value>, n: usize)
 /// `times` are read from m; the value is computed for its size. `docs/arrays.md` has these numbers.
 type Row = (&'static str, &'static [usize], fn(usize) -> Vec<Value>, fn(u64) -> u64);
 
+/// A function, and its arithmetic for arguments of size n.
+type OfValue = (&'static str, fn(u64) -> u64);
+
 #[rustfmt::skip]
-const VALUES: &[(&str, fn(u64) -> u64)] = &[
+const VALUES: &[OfValue] = &[
     ("dot", |n| 2 * n - 1), ("lse", |n| 2 * n), ("norm", |n| 2 * n), ("uMv", |n| 2 * n * n + n - 1), ("trace", |n| n - 1),
     ("trace_of_product", |n| 2 * n * n - 1), ("quadratic", |n| 3 * n * n - 1), ("softmax", |n| 3 * n - 1),
 ];
