@@ -117,7 +117,7 @@ fn matches_all(pats: &[Pat], args: &[Expr], subst: &mut Subst, facts: &Facts) ->
         [Pat::Repeat(p)] => {
             let mut columns: Vec<(Name, Vec<Expr>)> = Vec::new();
             for e in args {
-                let mut row = Subst::default();
+                let mut row = Subst { is_copy: subst.is_copy, is_strict: subst.is_strict, ..Subst::default() };
                 if !matches(p, e, &mut row, facts) {
                     return false;
                 }
@@ -223,8 +223,10 @@ impl Builder<'_> {
         repetition: Option<usize>,
         scope: &mut Vec<(Name, Var)>,
     ) -> Option<Expr> {
-        let known = self.subst.binders.iter().find(|(b, _)| b == binder).map(|(_, x)| x.clone());
-        let x = known.unwrap_or_else(|| self.supply.fresh(binder, ty));
+        // A term of a metavariable may mention the binder of the left side. In `e{i}` it does not: that is e with i in the
+        // place of that binder, and the right side may have i twice.
+        let known = self.subst.binders.iter().find(|(b, _)| b == binder && !self.subst.is_strict);
+        let x = known.map_or_else(|| self.supply.fresh(binder, ty), |(_, x)| x.clone());
         scope.push((binder.clone(), x.clone()));
         let body = self.at(body, repetition, scope);
         scope.pop();

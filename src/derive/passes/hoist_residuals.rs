@@ -156,9 +156,27 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
             }
         }
     });
-    let mut found = None;
-    def.body.visit(|e| found = found.take().or_else(|| early_in_loop(e, &late, facts)));
-    found
+    early_in(&def.body, &late, facts)
+}
+
+/// Looks where the pass goes: not into the steps of folds, which each compute their own loops.
+fn early_in(e: &Expr, late: &FxHashSet<u32>, facts: &Facts) -> Option<Expr> {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => None,
+        Kind::Let(bindings, body) => {
+            let in_binding = bindings.iter().find_map(|b| early_in(&b.rhs, late, facts));
+            in_binding.or_else(|| early_in(body, late, facts))
+        }
+        Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) => {
+            let inner = args.iter().find_map(|a| match a.kind() {
+                Kind::Lam(_, body) => early_in(body, late, facts),
+                _ => early_in(a, late, facts),
+            });
+            inner.or_else(|| early_in_loop(e, late, facts))
+        }
+        Kind::App(_, args) => args.iter().find_map(|a| early_in(a, late, facts)),
+        Kind::Lam(..) => None,
+    }
 }
 
 /// Returns a binding of a late loop's body that could be stored before.

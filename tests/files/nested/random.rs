@@ -4,7 +4,8 @@ use super::*;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
-    alone!("nested": second_derivatives_of_random_programs, second_derivatives_of_random_programs_on_arrays)
+    alone!("nested": second_derivatives_of_random_programs, second_derivatives_of_random_programs_on_arrays,
+        columns_of_random_programs_on_arrays)
 }
 
 /// The least number of second derivatives other than zero to compare.
@@ -19,19 +20,42 @@ fn second_derivatives_of_random_programs() {
             for (_, f) in functions {
                 let argument = p.program().defs[&f].fun.argument();
                 let point = Random::new(8).point(&argument);
-                of_random(&mut p, &f, &point, &compared).map_err(TestCaseError::fail)?;
+                of_random(&mut p, &f, &point, &compared, agreement_of_orders).map_err(TestCaseError::fail)?;
             }
             Ok(())
         })
     });
-    judge_all(outcome, |program| generate::text(program), compared);
+    judge_all(outcome, "second derivatives", |program| generate::text(program), compared);
 }
 
 fn second_derivatives_of_random_programs_on_arrays() {
+    on_arrays(40, "second derivatives", agreement_of_orders);
+}
+
+/// The gradient by columns, without the zeros of the directions, is the gradient by rows and the one by `[rev f]`.
+fn columns_of_random_programs_on_arrays() {
+    on_arrays(150, "gradients", |p, f, point| {
+        let whole = arguments(p, f, point);
+        let gradient = call(p, &f.derived(Derivative::Rev), &[point.clone(), Value::Float(1.0)]).floats();
+        let scale = gradient.iter().fold(1.0, |scale: f64, x| scale.max(x.abs()));
+        for way in [Derivative::JacFwd, Derivative::JacRev] {
+            let found = call(p, &f.derived(way.clone()), &whole).floats();
+            let same = found.len() == gradient.len()
+                && found.iter().zip(&gradient).all(|(a, b)| is_close(*a, *b, scale) || a.is_nan() || b.is_nan());
+            if !same {
+                return Err(format!("[{way} {f}] at {point}: {found:?}, not {gradient:?}"));
+            }
+        }
+        Ok(gradient.iter().any(|x| *x != 0.0))
+    });
+}
+
+/// Compares derivatives of random programs on arrays, of so many; `holds` tells whether they are not zero.
+fn on_arrays(count: u32, what: &str, holds: fn(&mut Pipeline, &FunName, &Value) -> Result<bool, String>) {
     let options = generate_arrays::Options { functions: 4, depth: 5, nodes: 16 };
     let compared = AtomicUsize::new(0);
     let outcome = with_large_stack(|| {
-        let config = Config { max_shrink_iters: 200, ..common::random::config(40) };
+        let config = Config { max_shrink_iters: 200, ..common::random::config(count) };
         TestRunner::new(config).run(&generate_arrays::programs(options), |generated| {
             let (mut p, curved) = curved(&generated.text);
             for function in &generated.functions {
@@ -41,13 +65,13 @@ fn second_derivatives_of_random_programs_on_arrays() {
                     let parts = function.params.iter().map(|ty| ty.value(sizes, &mut random));
                     let Some(mut parts) = parts.collect::<Option<Vec<Value>>>() else { continue };
                     let point = if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) };
-                    of_random(&mut p, f, &point, &compared).map_err(TestCaseError::fail)?;
+                    of_random(&mut p, f, &point, &compared, holds).map_err(TestCaseError::fail)?;
                 }
             }
             Ok(())
         })
     });
-    judge_all(outcome, |generated| generated.text.clone(), compared);
+    judge_all(outcome, what, |generated| generated.text.clone(), compared);
 }
 
 /// A program, and for each of its functions f that can vary one that bends its value, |f(s)|^2 sin(|f(s)|^2): random
@@ -71,14 +95,15 @@ fn curved(text: &str) -> (Pipeline, Vec<(FunName, FunName)>) {
 
 fn judge_all<T: std::fmt::Debug>(
     outcome: Result<(), TestError<T>>,
+    what: &str,
     text: impl Fn(&T) -> String,
     compared: AtomicUsize,
 ) {
     match outcome {
         Ok(()) => {
             let compared = compared.into_inner();
-            println!("{compared} second derivatives that are not zero");
-            assert!(compared >= FEWEST, "only {compared} second derivatives are not zero");
+            println!("{compared} {what} that are not zero");
+            assert!(compared >= FEWEST, "only {compared} {what} are not zero");
         }
         Err(TestError::Fail(why, program)) => panic!("{why}\nsmallest program:\n{}", text(&program)),
         Err(TestError::Abort(why)) => panic!("{why}"),
@@ -86,9 +111,15 @@ fn judge_all<T: std::fmt::Debug>(
 }
 
 /// The points at which the function has a value.
-fn of_random(p: &mut Pipeline, f: &FunName, point: &Value, compared: &AtomicUsize) -> Result<(), String> {
+fn of_random(
+    p: &mut Pipeline,
+    f: &FunName,
+    point: &Value,
+    compared: &AtomicUsize,
+    holds: fn(&mut Pipeline, &FunName, &Value) -> Result<bool, String>,
+) -> Result<(), String> {
     let value = Interpreter::new(p.program()).call(f, &arguments(p, f, point));
-    if value.is_ok_and(|value| value.floats().iter().all(|x| x.is_finite())) && agreement_of_orders(p, f, point)? {
+    if value.is_ok_and(|value| value.floats().iter().all(|x| x.is_finite())) && holds(p, f, point)? {
         compared.fetch_add(1, Ordering::Relaxed);
     }
     Ok(())
