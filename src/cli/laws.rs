@@ -1,7 +1,7 @@
 //! `lmc laws`.
 
 use super::failure::Failure;
-use crate::derive::passes::laws::PASS_LAWS;
+use crate::derive::passes::laws;
 use crate::derive::schedule::SCHEDULES;
 use lm::law;
 use std::io::Write;
@@ -51,7 +51,7 @@ fn rows() -> impl Iterator<Item = Row> {
             if copied.is_empty() { String::new() } else { format!("   when {} is free to copy", copied.join(", ")) };
         Row { name: &law.name, source: &law.source, text: format!("{}{condition}", law.text) }
     });
-    matched.chain(PASS_LAWS.iter().map(|law| Row { name: law.name, source: law.source, text: law.text.into() }))
+    matched.chain(laws::all().map(|law| Row { name: law.name, source: law.source, text: law.text.into() }))
 }
 
 impl Row {

@@ -6,7 +6,7 @@ use lm::law;
 use lm::term::Derivative;
 use lmc::derive::Derivation;
 use lmc::derive::passes;
-use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::passes::laws;
 use lmc::derive::recipes::{self, Entry};
 use lmc::ks::explain;
 use loops::PASSES;
@@ -222,7 +222,7 @@ fn number(source: &str) -> Vec<u32> {
 
 fn laws_of_figures() -> String {
     let matched = law::all().values().map(|law| (&*law.source, &*law.name));
-    let all = matched.chain(PASS_LAWS.iter().map(|law| (law.source, law.name)));
+    let all = matched.chain(laws::all().map(|law| (law.source, law.name)));
     let mut by_source: BTreeMap<(bool, Vec<u32>, &str), Vec<String>> = BTreeMap::new();
     for (source, name) in all {
         let key = (!source.starts_with("Fig"), number(source), source);

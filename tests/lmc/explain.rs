@@ -1,7 +1,7 @@
 //! `lmc explain`: every code and every law is explained, and the examples are what they are said to be.
 
 use lm::term::Derivative;
-use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::passes::laws;
 use lmc::derive::pipeline::Pipeline;
 use lmc::ks::diagnostic::Diagnostic;
 use lmc::ks::explain::{self, Explanation};
@@ -122,7 +122,7 @@ fn examples_are_what_they_are_said_to_be() {
 #[test]
 fn every_law_is_explained() {
     lmc::with_large_stack(|| {
-        let names = lm::law::all().keys().map(|name| &**name).chain(PASS_LAWS.iter().map(|law| law.name));
+        let names = lm::law::all().keys().map(|name| &**name).chain(laws::all().map(|law| law.name));
         for name in names {
             let text = explain::law(name).unwrap_or_else(|| panic!("{name} is not explained"));
             assert!(text.starts_with(&format!("{name}: a law (")), "{text}");

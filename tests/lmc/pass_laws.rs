@@ -9,7 +9,7 @@ use lm::term::{Def, FunName, Program};
 use lm::types::Type;
 use lm::value::Value;
 use lmc::derive::passes;
-use lmc::derive::passes::laws::{PASS_LAWS, PassLaw};
+use lmc::derive::passes::laws::{self, PassLaw};
 use lmc::derive::pipeline::Pipeline;
 use lmc::derive::postcondition::{self, Facts};
 use lmc::ks::front;
@@ -68,7 +68,7 @@ fn keeps_postcondition(law: &PassLaw, made: &Def) {
 #[test]
 fn each_pass_applies_its_laws() {
     with_large_stack(|| {
-        for law in PASS_LAWS {
+        for law in laws::all() {
             let (mut p, before) = program(law.before);
             let mut supply = p.program().supply.clone();
             let made = (law.run)(&before, &mut supply);

@@ -1,6 +1,6 @@
 //! Explains a law: the meanings of its signs, the passes that apply it, and an instance.
 
-use crate::derive::passes::laws::{PASS_LAWS, PassLaw};
+use crate::derive::passes::laws::{self, PassLaw};
 use crate::derive::schedule::SCHEDULES;
 use lm::law::{self, Law};
 use lm::notation::infix::{Format, term};
@@ -89,7 +89,7 @@ pub fn law(name: &str) -> Option<String> {
     if let Some(law) = law::all().get(name) {
         return Some(matched(law));
     }
-    PASS_LAWS.iter().find(|law| law.name == name).map(of_pass)
+    laws::all().find(|law| law.name == name).map(of_pass)
 }
 
 /// Returns a law that the engine matches.

@@ -11,7 +11,7 @@ use lm::types::Type;
 use lm::value::Value;
 use lm::verify;
 use lmc::derive::passes;
-use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::passes::laws;
 use lmc::derive::pipeline::{Pipeline, Stage, TraceStep};
 use lmc::derive::{call_order, forms};
 use lmc::gradcheck::Random;
@@ -171,7 +171,7 @@ fn is_the_same(old: &Outcome, new: &Outcome) -> Result<bool, String> {
 /// Checks that `lmc laws` lists the law of a step; or that it is a pass, as a whole.
 fn is_listed(step: &TraceStep) -> Result<(), String> {
     let name = &*step.law;
-    let is_of_pass = PASS_LAWS.iter().any(|law| law.name == name) || passes::named(name).is_some();
+    let is_of_pass = laws::all().any(|law| law.name == name) || passes::named(name).is_some();
     match is_of_pass || law::all().contains_key(name) || step.pass == "rules" || name == "category" {
         true => Ok(()),
         false => Err("no such law is listed".into()),

@@ -1,0 +1,152 @@
+//! Laws by which work is done once, of the passes from `cse` on, and of folds and loops after them.
+
+use super::PassLaw;
+use super::run::{
+    carried, fused, merged, paired, shared, with_arrays_fused, with_destinations, with_residuals,
+    without_dead_components,
+};
+
+#[rustfmt::skip]
+pub(super) static LAWS: &[PassLaw] = &[
+    PassLaw { name: "fold-scanl", source: "derived", pass: "cse", run: shared,
+        text:   "let y = fold(f, a, v) in .. let s = scanl(f, a, v) in b = let s = scanl(f, a, v) in let y = s[size(v)] in .. b",
+        before: "(def f Float ((a : Float) (v : Vec Float))
+                   (let ((y (fold (lam (p : Tuple Float Float) (let ((s x) p) (mul s x))) a v))
+                         (t (scanl (lam (p : Tuple Float Float) (let ((s x) p) (mul s x))) a v)))
+                     (mul y (index 0 t))))",
+        after:  "(def f Float ((a : Float) (v : Vec Float))
+                   (let ((t (scanl (lam (p : Tuple Float Float) (let ((s x) p) (mul s x))) a v)) (y (index (size v) t)))
+                     (mul y (index 0 t))))" },
+    PassLaw { name: "if-equal", source: "derived", pass: "cse", run: shared,
+        text:   "let (x, y) = if c then (a, a) else (b, b) in e = let (x, y) = if c then (a, a) else (b, b) in e[y := x]",
+        before: "(def f Float ((c : Bool) (x : Float))
+                   (let ((y z) (if c (tuple x x) (tuple 1.0 1.0))) (mul y z)))",
+        after:  "(def f Float ((c : Bool) (x : Float))
+                   (let ((y z) (if c (tuple x x) (tuple 1.0 1.0))) (mul y y)))" },
+    PassLaw { name: "let-share", source: "sec. 5.1", pass: "cse", run: shared,
+        text:   "let x = e in .. e .. = let x = e in .. x ..",
+        before: "(def f Float (x : Float) (let ((y (sin x)) (z (sin x))) (mul y z)))",
+        after:  "(def f Float (x : Float) (let (y (sin x)) (mul y y)))" },
+    PassLaw { name: "if-merge", source: "derived", pass: "merge_calls", run: merged,
+        text:   "let x = if c then a else b in .. let y = if c then a' else b' in e = let (x, y) = if c then (a, a') else (b, b') in .. e",
+        before: "(def f Float ((c : Bool) (x : Float))
+                   (let ((y (if c (sin x) x)) (z (if c (cos x) x))) (mul y z)))",
+        after:  "(def f Float ((c : Bool) (x : Float))
+                   (let ((y z) (if c (let ((a (sin x)) (b (cos x))) (tuple a b)) (tuple x x))) (mul y z)))" },
+    PassLaw { name: "call-jvp", source: "sec. 5.2", pass: "merge_calls", run: merged,
+        text:   "let y = f(s) in .. let dy = fwd$f(s, ds) in b = let (y, dy) = jvp$f(s, ds) in .. b",
+        before: "(def g Float (x : Float) (sin x))
+                 (def f Float ((x : Float) (dx : Float)) (let ((y (g x)) (dy ([fwd g] x dx))) (mul y dy)))",
+        after:  "(def f Float ((x : Float) (dx : Float)) (let ((y dy) ([jvp g] x dx)) (mul y dy)))" },
+    PassLaw { name: "call-value", source: "sec. 5.2", pass: "merge_calls", run: merged,
+        text:   "let (y, dy) = jvp$f(s, ds) in .. f(s) .. = let (y, dy) = jvp$f(s, ds) in .. y ..   likewise vjp$f",
+        before: "(def g Float (x : Float) (sin x))
+                 (def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (g x))) (mul y (get$2$2 t))))",
+        after:  "(def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (get$1$2 t))) (mul y (get$2$2 t))))" },
+    PassLaw { name: "call-vjp", source: "sec. 5.2", pass: "pair_recursive_calls", run: paired,
+        text:   "let y = f(s) in .. let ds = rev$f(s, dr) in b = .. let (y, ds) = vjp$f(s, dr) in .. b   when f calls itself, and y is not in dr",
+        before: "(def g Float (x : Float) (if (gt x 1.0) x (g (add x 1.0))))
+                 (def f Float ((x : Float) (dr : Float))
+                   (let ((y (g x)) (z (sin y)) (k (mul 2.0 dr)) (ds ([rev g] x k))) (mul z ds)))",
+        after:  "(def f Float ((x : Float) (dr : Float))
+                   (let ((k (mul 2.0 dr)) ((a b) ([vjp g] x k)) (y a) (ds b) (z (sin y))) (mul z ds)))" },
+    PassLaw { name: "sumbuild-fuse", source: "derived", pass: "fuse_sums", run: fused,
+        text:   "let a = sumbuild(n, λi. d) in .. let b = sumbuild(n, λi. e) in c = let (a, b) = sumbuild(n, λi. (d, e)) in .. c   when d and e share work",
+        before: "(def f Float ((n : Integer) (x : Float))
+                   (let ((a (sumbuild n (lam (i : Integer) (let (y (to_float i)) (sin y)))))
+                         (b (sumbuild n (lam (j : Integer) (let ((u (to_float j)) (v (sin u))) (mul v x))))))
+                     (mul a b)))",
+        after:  "(def f Float ((n : Integer) (x : Float))
+                   (let (((s t) (sumbuild (tuple ($dummy Float) ($dummy Float)) n (lam (i : Integer)
+                           (let ((y (to_float i)) (p (sin y)) (u (to_float i)) (v (sin u)) (q (mul v x))) (tuple p q)))))
+                         (a s)
+                         (b t))
+                     (mul a b)))" },
+    PassLaw { name: "fold-pairs", source: "Figs. 12-15", pass: "carry_states", run: carried,
+        text:   "let s = scanl(f, a, v) in let t = $loop(n, λ(i, r). e[s[i]], b, w) in c[s[n]] = \
+                 let ((y, r), z) = $loop(n, λ(i, (x, r)). let (r', z) = e[x] in ((f(x, v[i]), r'), z), (a, b), w) in \
+                 let t = (r, z) in c[y]   when n is the size of v",
+        before: "(def f Float ((a : Float) (v : Vec Float) (b : Float))
+                   (let ((n (size v))
+                         (s (scanl (lam (q : Tuple Float Float) (let ((x e) q) (mul x e))) a v))
+                         (t ($loop n (lam (p : Tuple Integer Float)
+                                       (let (((i r) p) (x (index i s)) (next (add r x)) (none (tuple))) (tuple next none)))
+                                     b
+                                     (tuple)))
+                         (y (index n s)))
+                     (mul y (get$1$2 t))))",
+        after:  "(def f Float ((a : Float) (v : Vec Float) (b : Float))
+                   (let ((n (size v))
+                         (both ($loop n
+                                      (lam (p : Tuple Integer (Tuple Float Float))
+                                        (let (((i t) p) ((x r) t) (e (index i v)) (q (tuple x e)) ((x1 e1) q) (y (mul x1 e1))
+                                              (p1 (tuple i r)) ((i1 r1) p1) (x2 x) (next (add r1 x2)) (none (tuple))
+                                              ((r2 z) (tuple next none)) (pair (tuple y r2)))
+                                          (tuple pair z)))
+                                      (tuple a b)
+                                      (tuple)))
+                         (ends (get$1$2 both)) (z (get$2$2 both)) (x (get$1$2 ends)) (r (get$2$2 ends)) (t (tuple r z)) (y x))
+                     (mul y (get$1$2 t))))" },
+    PassLaw { name: "let-share-function", source: "sec. 5.1", pass: "cse", run: shared,
+        text:   "let v = build(n, λi. e) in .. build(n, λj. e[i := j]) .. = let v = build(n, λi. e) in .. v ..",
+        before: "(def f Float (n : Integer)
+                   (let ((v (build n (lam (i : Integer) (let (x (to_float i)) (sin x)))))
+                         (w (build n (lam (j : Integer) (let (y (to_float j)) (sin y)))))
+                         (a (sum v)) (b (sum w)))
+                     (mul a b)))",
+        after:  "(def f Float (n : Integer)
+                   (let ((v (build n (lam (i : Integer) (let (x (to_float i)) (sin x)))))
+                         (a (sum v)))
+                     (mul a a)))" },
+    PassLaw { name: "build-residual", source: "ours", pass: "hoist_residuals", run: with_residuals,
+        text:   "build n (λi. let x = e in b) = let t = build n (λi. e) in build n (λi. let x = t[i] in b)   when b depends on a direction, and e does not",
+        before: "(def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (build (size v) (lam (i : Integer) (let ((x (index i v)) (y (exp x))) (mul y (mul x dr))))))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (let (t (build (size v) (lam (i : Integer) (let ((x (index i v)) (y (exp x))) y))))
+                     (build (size v) (lam (i : Integer) (let ((y (index i t)) (x (index i v))) (mul y (mul x dr)))))))" },
+    PassLaw { name: "sumbuild-residual", source: "ours", pass: "hoist_residuals", run: with_residuals,
+        text:   "sumbuild n (λi. let x = e in b) = let t = build n (λi. e) in sumbuild n (λi. let x = t[i] in b)   when b depends on a direction, and e does not",
+        before: "(def f Float ((v : Vec Float) (dr : Float))
+                   (sumbuild (size v) (lam (i : Integer) (let (y (exp (index i v))) (mul y dr)))))",
+        after:  "(def f Float ((v : Vec Float) (dr : Float))
+                   (let (t (build (size v) (lam (i : Integer) (let (y (exp (index i v))) y))))
+                     (sumbuild (size v) (lam (i : Integer) (let (y (index i t)) (mul y dr))))))" },
+    PassLaw { name: "into-rev", source: "derived", pass: "add_destinations", run: with_destinations,
+        text:   "rev$f(s, dr) = $into(s, rev$f(s, dr))   when f calls itself",
+        before: "(def g Float ((v : Vec Float) (n : Integer)) (if (lte n 0) (sum v) (mul 2.0 (g v (sub n 1)))))
+                 (def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 ([rev g] (tuple v 2) dr)))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 ($into (tuple v 2) ([rev g] (tuple v 2) dr))))" },
+    PassLaw { name: "into-half", source: "derived", pass: "add_destinations", run: with_destinations,
+        text:   "let (y, r) = suffwdpass$f(s) in .. sufrevpass$f(dr, r) .. = let (y, r) = suffwdpass$f(s) in .. $into(s, sufrevpass$f(dr, r)) ..   when f calls itself",
+        before: "(def g Float ((v : Vec Float) (n : Integer))
+                   (if (lte n 0) (sum v) (let (y (g v (sub n 1))) (mul y y))))
+                 (def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ([sufrevpass g] (mul y dr) r))))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ($into (tuple v 2) ([sufrevpass g] (mul y dr) r)))))" },
+    PassLaw { name: "build-component", source: "ours", pass: "dead_components", run: without_dead_components,
+        text:   "let p = build(n, λi. (e1, .., en)) in b = let p = build(n, λi. ek) in b   when b reads p[j].k only",
+        before: "(def f Float (x : Float)
+                   (let ((p (build 3 (lam (i : Integer) (tuple x i)))) ((y j) (index 1 p))) (add y y)))",
+        after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y (index 1 p))) (add y y)))" },
+    PassLaw { name: "scanl-component", source: "ours", pass: "dead_components", run: without_dead_components,
+        text:   "let p = scanl(f, (a, b), v) in b = let p = scanl(f.1, a, v) in b   when b and f read p[j].1 only",
+        before: "(def f Float ((x : Float) (a : Tuple Float Integer) (v : Vec Float))
+                   (let ((p (scanl (lam (q : Tuple (Tuple Float Integer) Float)
+                               (let (((s y) q) (z (get$1$2 s))) (tuple z 1))) a v))
+                         ((y j) (index 1 p)))
+                     (add y y)))",
+        after:  "(def f Float ((x : Float) (a : Tuple Float Integer) (v : Vec Float))
+                   (let ((p (scanl (lam (q : Tuple Float Float) (let (((s y) q) (z s)) z)) (get$1$2 a) v)) (y (index 1 p)))
+                     (add y y)))" },
+    PassLaw { name: "build-copy", source: "ours", pass: "dead_components", run: without_dead_components,
+        text:   "let p = build(n, f) in build(n, λi. p[i]) = p",
+        before: "(def f Float (x : Float)
+                   (let ((p (build 3 (lam (i : Integer) x))) (y (build 3 (lam (i : Integer) (index i p))))) (index 1 y)))",
+        after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y p)) (index 1 y)))" },
+    PassLaw { name: "let-branch", source: "derived", pass: "arrays", run: with_arrays_fused,
+        text:   "let x = e in if c then b else ts_zero(w) = if c then let x = e in b else ts_zero(w)",
+        before: "(def f Float ((c : Bool) (x : Float)) (let (y (exp x)) (if c (mul y y) (ts_zero x))))",
+        after:  "(def f Float ((c : Bool) (x : Float)) (if c (let (y (exp x)) (mul y y)) (ts_zero x)))" },
+];
