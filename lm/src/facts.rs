@@ -107,7 +107,10 @@ impl Facts {
                 let component = self.number(&Expr::get(*i, size));
                 component == n
             }),
-            _ => self.size_of_index(&k).is_some_and(|size| size == n),
+            _ => {
+                let (i, c) = base(&k);
+                c >= 0 && self.size_of_index(&i).is_some_and(|size| is_at_most(&shifted(&size, c), &n))
+            }
         }
     }
 
@@ -169,6 +172,14 @@ impl Facts {
             }
             Kind::App(Op::Prim(Prim::Size | Prim::CommonSize), args) => self.size_of(&args[0]),
             Kind::App(Op::Prim(Prim::AsSize), args) => self.number(&args[0]),
+            Kind::App(Op::Prim(p @ (Prim::Add | Prim::Sub)), args) if *e.ty() == Type::Integer => {
+                let [a, b] = [&args[0], &args[1]].map(|e| self.number(e));
+                match (&b.kind(), p) {
+                    (Kind::Const(Constant::Integer(c)), Prim::Add) => shifted(&a, *c),
+                    (Kind::Const(Constant::Integer(c)), _) => shifted(&a, c.wrapping_neg()),
+                    _ => Expr::prim(*p, [a, b]),
+                }
+            }
             _ => e.clone(),
         }
     }
@@ -212,6 +223,7 @@ fn is_size(e: &Expr) -> bool {
         Kind::Const(_) | Kind::Var(_) => true,
         Kind::App(Op::Tuple | Op::Get(..), args) => args.iter().all(is_size),
         Kind::App(Op::Prim(Prim::Size | Prim::CommonSize | Prim::AsSize), _) => true,
+        Kind::App(Op::Prim(Prim::Add | Prim::Sub), args) => *e.ty() == Type::Integer && args.iter().all(is_size),
         Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
     }
 }
@@ -234,6 +246,35 @@ fn has_size(e: &Expr) -> bool {
         ),
         Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
     }
+}
+
+/// Returns a number as another number and what is added to it.
+fn base(n: &Expr) -> (Expr, i64) {
+    match (n.kind(), n.args_of_prim(Prim::Add)) {
+        (Kind::Const(Constant::Integer(c)), _) => (Expr::integer(0), *c),
+        (_, Some([n, c])) if *c.ty() == Type::Integer => match c.kind() {
+            Kind::Const(Constant::Integer(c)) => (n.clone(), *c),
+            _ => (Expr::prim(Prim::Add, [n.clone(), c.clone()]), 0),
+        },
+        _ => (n.clone(), 0),
+    }
+}
+
+/// Returns n + c, as all equal sums are written.
+fn shifted(n: &Expr, c: i64) -> Expr {
+    let (base, before) = base(n);
+    let sum = before.wrapping_add(c);
+    match base.kind() {
+        Kind::Const(Constant::Integer(0)) => Expr::integer(sum),
+        _ if sum == 0 => base,
+        _ => Expr::prim(Prim::Add, [base, Expr::integer(sum)]),
+    }
+}
+
+/// Returns whether n <= m is known. Sizes do not overflow: a tensor of such a size cannot be made.
+fn is_at_most(n: &Expr, m: &Expr) -> bool {
+    let ((n, c), (m, d)) = (base(n), base(m));
+    n == m && c <= d
 }
 
 fn size(v: &Expr) -> Expr {

@@ -173,6 +173,11 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
             purpose: "a derivative along each direction, without the zeros of the direction",
             strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[ARRAYS, VECTORS])))),
         },
+        Schedule {
+            name: "elements",
+            purpose: "elements in place of the tensors that they are read from",
+            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[&["index-of-rows", "index-of-build"]])))),
+        },
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
     ]
 });

@@ -2,6 +2,7 @@
 //! rewriting.
 
 mod alpha;
+mod facts;
 mod families;
 mod laws;
 mod lines;

@@ -19,6 +19,7 @@ use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::scope::{free_variables, occurrences};
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
+use lm::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most walks over a definition; a walk that changes nothing ends the pass before.
@@ -179,6 +180,7 @@ impl Walk<'_, '_> {
 /// Returns whether the term reads a number, or compares two.
 fn is_load(e: &Expr) -> bool {
     match e.kind() {
+        Kind::App(Op::Prim(Prim::Index), _) if *e.ty() != Type::Float => false,
         Kind::App(Op::Prim(Prim::Index | Prim::Eq | Prim::Size) | Op::Get(..), args) => {
             args.iter().all(|a| a.is_atom() || a.is_short_tuple())
         }

@@ -93,9 +93,9 @@ impl Pipeline {
     }
 
     /// Applies the laws of arrays.
-    pub(in crate::derive) fn with_arrays_fused(&mut self, def: &Def) -> Result<Def, Error> {
+    pub(in crate::derive) fn with_arrays_fused(&mut self, def: &Def, schedule: &str) -> Result<Def, Error> {
         let effects = self.effects.clone();
-        self.rewriting("arrays", def, |cx| arrays(def, strategy("directions"), &effects, cx))
+        self.rewriting("arrays", def, |cx| arrays(def, strategy(schedule), &effects, cx))
     }
 
     /// Pushes applications to the leaves, until no map is left.

@@ -100,6 +100,8 @@ pub enum Pass {
     Directions(Mode),
     /// The laws of arrays.
     Arrays,
+    /// Elements in place of the tensors that they are read from.
+    Elements,
     /// The derivative of an external function, from the derivatives that the user wrote.
     OfExternal,
     /// The derivative as it was written by hand.

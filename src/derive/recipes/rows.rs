@@ -226,7 +226,7 @@ pub(super) static SPLIT: Recipe = Recipe {
     when: When::RecordsInHalves,
     from: Start::Differentiable,
     steps: &[
-        quiet(&[Pass::Normal, Pass::Convert, Pass::Prune]),
+        quiet(&[Pass::Normal, Pass::Elements, Pass::Anf, Pass::Convert, Pass::Prune]),
         step("The forward half in the category language", &[Pass::Split]),
         step("The reverse half in the category language", &[Pass::ReverseHalf]),
         step("The reverse half as a map (optimised)", &[Pass::MapAlone, Pass::TransposeLeaves]),
