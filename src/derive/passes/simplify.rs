@@ -5,6 +5,7 @@
 //!                                       as a short map, or as V(build(n, λi. m)) of which an element is selected
 //! let v = build(n, λi. if i == k then e else 0) in .. sum(v) ..   =   .. sum(build(..)) ..      where v occurs once
 //! let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
+//! let Dx = m × n in b  =   let Dy = m in let Dz = n in b[Dx := Dy × Dz]      where b only has π(1,2) ∘ Dx and π(2,2) ∘ Dx
 //! let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
 //! let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
 //! ```
@@ -40,8 +41,8 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
     for _ in 0..SWEEPS {
         // Spaces and uses may have changed.
         cx.forget();
-        let (uses, selected) = (occurrences(&body), selected(&body));
-        let mut sweep = Sweep { uses, selected, by: FxHashMap::default(), naming, strategy, cx };
+        let (uses, selected, projected) = (occurrences(&body), selected(&body), projections(&body));
+        let mut sweep = Sweep { uses, selected, projected, by: FxHashMap::default(), naming, strategy, cx };
         let next = sweep.simplify_block(&body)?;
         if next == body && naming {
             break;
@@ -56,6 +57,8 @@ struct Sweep<'a, 'b> {
     uses: FxHashMap<u32, usize>,
     /// The maps of which an element is selected, and the tensors that are summed, where they are bound and not in a function there.
     selected: FxHashSet<u32>,
+    /// The number of projections π(i,n) ∘ Dx, for each map Dx.
+    projected: FxHashMap<u32, usize>,
     by: FxHashMap<u32, Expr>,
     naming: bool,
     strategy: &'a Strategy,
@@ -144,6 +147,12 @@ impl Sweep<'_, '_> {
         if let Some(law) = self.inlined_by(id, rhs) {
             return self.cx.rewrites.may(law).then(|| rhs.clone());
         }
+        if let Some(maps) = rhs.args_of_prim(Prim::LmVCat)
+            && self.projected.get(&id).is_some_and(|n| self.uses.get(&id) == Some(n))
+            && self.cx.rewrites.may("let-vcat")
+        {
+            return Some(Expr::prim(Prim::LmVCat, maps.iter().map(|m| self.named(name, m, out)).collect::<Vec<_>>()));
+        }
         if rhs.ty().as_lm().is_some() && self.naming { self.named_coefficient(name, rhs, out) } else { None }
     }
 
@@ -161,6 +170,17 @@ impl Sweep<'_, '_> {
         }
         let is_short = rhs.size() <= INLINE_SIZE && is_operator_tree(rhs);
         (once && (is_short || self.selected.contains(&id) && is_family(rhs))).then_some("let-once")
+    }
+
+    /// Binds a map to a variable, unless it is free to copy.
+    fn named(&mut self, name: &str, m: &Expr, out: &mut Vec<Binding>) -> Expr {
+        if is_free_to_copy(m) {
+            return m.clone();
+        }
+        let x = self.cx.supply.fresh(name, m.ty().clone());
+        self.cx.context.spaces.bind(&x, m);
+        out.push(Binding { pattern: Pattern::Var(x.clone()), rhs: m.clone() });
+        Expr::var(&x)
     }
 
     /// Names the coefficient of `S(e)`; likewise of the maps to and from Float.
@@ -188,6 +208,20 @@ fn prints(e: &Expr) -> bool {
         Kind::App(Op::Call(_), _) => true,
         Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
     })
+}
+
+/// Returns how often each map is projected: `π(i,n) ∘ Dx`, or `π(i,n) ∘ (Dx ∘ m)`.
+fn projections(body: &Expr) -> FxHashMap<u32, usize> {
+    let mut counts = FxHashMap::default();
+    body.visit(|e| {
+        if let Some([get, m]) = e.args_of_prim(Prim::LmCompose)
+            && matches!(get.kind(), Kind::App(Op::LmGet(..), _))
+            && let Some(x) = m.args_of_prim(Prim::LmCompose).map_or(m, |args| &args[0]).as_var()
+        {
+            *counts.entry(x.id()).or_default() += 1;
+        }
+    });
+    counts
 }
 
 /// Returns the variables that some `lmIndex(k, v) ∘ x` selects an element of, or some `sum(x)` adds up, in the function

@@ -27,6 +27,16 @@ pub(super) static LAWS: &[PassLaw] = &[
         text:   "let Dx = m in b = b[Dx := m]   when m is free to copy",
         before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float) (let (Dy (lmScale ($dummy Float) x)) (lmVCat Dy Dy)))",
         after:  "(def [D f] (LM Float (Tuple Float Float)) (x : Float) (lmVCat (lmScale ($dummy Float) x) (lmScale ($dummy Float) x)))" },
+    PassLaw { name: "let-vcat", source: "sec. 3", pass: "simplify", run: simplified,
+        text:   "let Dx = m × n in b = let Dy = m in let Dz = n in b[Dx := Dy × Dz]   when b only has π(i,2) ∘ Dx",
+        before: "(def [D f] (LM (Tuple Float (Vec Float)) (Tuple Float Float)) ((x : Float) (v : Vec Float))
+                   (let (Dt (lmVCat (lmGet$1$2 (tuple x v)) (lmCompose (lmIndex 0 v) (lmGet$2$2 (tuple x v)))))
+                     (lmVCat (lmCompose (lmScale ($dummy Float) x) (lmCompose (lmGet$2$2 ($dummy (Tuple Float Float))) Dt))
+                             (lmAdd (lmCompose (lmGet$1$2 ($dummy (Tuple Float Float))) Dt)
+                                    (lmCompose (lmGet$2$2 ($dummy (Tuple Float Float))) Dt)))))",
+        after:  "(def [D f] (LM (Tuple Float (Vec Float)) (Tuple Float Float)) ((x : Float) (v : Vec Float))
+                   (let (Dt (lmCompose (lmIndex 0 v) (lmGet$2$2 (tuple x v))))
+                     (lmVCat (lmCompose (lmScale ($dummy Float) x) Dt) (lmAdd (lmGet$1$2 (tuple x v)) Dt))))" },
     PassLaw { name: "let-scale", source: "sec. 3", pass: "simplify", run: simplified,
         text:   "let Dx = S(e) in b = let k = e in b[Dx := S(k)]",
         before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float)
