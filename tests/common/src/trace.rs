@@ -10,7 +10,6 @@ use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Pattern, Progr
 use lm::types::Type;
 use lm::value::Value;
 use lm::verify;
-use lmc::derive::passes;
 use lmc::derive::passes::laws;
 use lmc::derive::pipeline::{Pipeline, Stage, TraceStep};
 use lmc::derive::{call_order, forms};
@@ -168,11 +167,11 @@ fn is_the_same(old: &Outcome, new: &Outcome) -> Result<bool, String> {
     }
 }
 
-/// Checks that `lmc laws` lists the law of a step; or that it is a pass, as a whole.
+/// Checks that `lmc laws` lists the law of a step, or that it is a rule of the program.
 fn is_listed(step: &TraceStep) -> Result<(), String> {
     let name = &*step.law;
-    let is_of_pass = laws::all().any(|law| law.name == name) || passes::named(name).is_some();
-    match is_of_pass || law::all().contains_key(name) || step.pass == "rules" || name == "category" {
+    let is_of_pass = laws::all().any(|law| law.name == name);
+    match is_of_pass || law::all().contains_key(name) || step.pass == "rules" {
         true => Ok(()),
         false => Err("no such law is listed".into()),
     }
