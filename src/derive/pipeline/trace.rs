@@ -26,7 +26,7 @@ pub struct Step {
 }
 
 /// Returns a definition after some of the rewrites of a pass. Debug builds check that it is well typed.
-fn checked(pass: &'static str, def: Def) -> Def {
+pub(super) fn checked(pass: &'static str, def: Def) -> Def {
     if cfg!(debug_assertions)
         && let Err(why) = verify::scoping(&def).and_then(|()| verify::typing(&def))
     {
@@ -54,7 +54,7 @@ pub(in crate::derive) struct Trace {
 
 impl Trace {
     /// Adds a step, unless it only renames variables.
-    fn add(&mut self, pass: &'static str, rewrite: Rewrite, before: &Expr, after: &Expr) {
+    pub(super) fn add(&mut self, pass: &'static str, rewrite: Rewrite, before: &Expr, after: &Expr) {
         if !alpha::exprs(before, after) {
             let Rewrite { law, instance } = rewrite;
             self.steps.push(Step { pass, law, instance, before: before.clone(), after: after.clone() });

@@ -13,6 +13,7 @@ use std::fmt::Write;
 const SIGNS: &[(&str, &str, &str)] = &[
     ("⊙ᴿ", "r ⊙ᴿ m", "the reverse application of m to the cotangent r, which is mᵀ ⊙ r"),
     ("⊙ ", "m ⊙ x", "the map m applied to the vector x"),
+    ("∇", "∇[e]", "the Jacobian of the term e with respect to the argument of the function around it"),
     ("∘", "m ∘ n", "first n, then m"),
     ("⊕", "m ⊕ n", "the sum of two maps"),
     ("ᵀ", "mᵀ", "the transpose of m: the map of cotangents, from the result back to the argument"),
@@ -74,6 +75,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("loop-", "It does in one loop what two would do."),
     ("sumbuild-fuse", "It does in one loop what two would do."),
     ("sum-of-build", "It makes a sum of elements one over a range, so that it can be fused with others."),
+    ("nabla-", "It is a rule by which the Jacobian of a function is made."),
     ("pairs-", "It adds pairs component by component."),
     ("zero-literal", "It writes a zero as a literal, after the last law on zeros."),
     ("into-", "It says where a derivative adds up what it gives."),

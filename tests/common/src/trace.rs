@@ -267,13 +267,28 @@ fn comes_back(p: &mut Pipeline, def: &Def) -> Result<(), String> {
 
 /// Returns a program of a definition, and all that it needs.
 fn with(p: &mut Pipeline, def: &Def) -> Result<Program, String> {
+    let needed = Def { body: with_laws(&def.body), ..def.clone() };
     let mut called = Vec::new();
-    call_order::calls(&def.body, &mut called);
+    call_order::calls(&needed.body, &mut called);
     for name in called.iter().filter(|name| **name != def.fun.name) {
         p.require(name).map_err(|error| error.to_string())?;
     }
     let all = p.program();
-    Ok(call_order::with_needed(def, &all.defs, &all.externals))
+    let mut program = call_order::with_needed(&needed, &all.defs, &all.externals);
+    program.defs.insert(def.fun.name.clone(), def.clone());
+    Ok(program)
+}
+
+/// Returns a term with the Jacobians of its primitives, which may call functions such as `digamma`.
+fn with_laws(e: &Expr) -> Expr {
+    let (mut all, mut supply) = (vec![e.clone()], lm::term::Supply::default());
+    e.visit(|e| {
+        if let Kind::App(Op::JacobianOf(p), args) = e.kind() {
+            let atoms: Vec<Expr> = args.iter().map(|a| Expr::var(&supply.fresh("x", a.ty().clone()))).collect();
+            all.push(law::jacobian_of(*p, &atoms));
+        }
+    });
+    Expr::tuple(all)
 }
 
 /// Returns the value of a definition; of a map in it, what it does to a vector. None, where arguments are not known.

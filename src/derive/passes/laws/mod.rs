@@ -5,6 +5,7 @@
 //! with each other.
 
 mod calls;
+mod jacobian;
 mod law;
 mod maps;
 mod names;
@@ -16,5 +17,5 @@ pub use law::PassLaw;
 
 /// Returns the laws of all passes.
 pub fn all() -> impl Iterator<Item = &'static PassLaw> {
-    [names::LAWS, maps::LAWS, sharing::LAWS, calls::LAWS, programs::LAWS].into_iter().flatten()
+    [names::LAWS, maps::LAWS, sharing::LAWS, calls::LAWS, jacobian::LAWS, programs::LAWS].into_iter().flatten()
 }

@@ -1,5 +1,7 @@
 //! Runs passes on the instances of their laws.
 
+use crate::derive::figures::checkpoints::segments::Checkpoints;
+use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::passes::{
     add_destinations, anf, apply, apply_maps, arrays, carry_states, cse, dce, dead_components, fuse_sums,
     hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros, merge_calls, pair_recursive_calls,
@@ -20,6 +22,11 @@ const FUEL: usize = 10_000;
 
 pub(super) fn normalised(def: &Def, supply: &mut Supply) -> Def {
     anf::anf(def, supply, &mut Rewrites::all())
+}
+
+/// Returns the Jacobian, as the rules make it.
+pub(super) fn derived(def: &Def, supply: &mut Supply) -> Def {
+    jacobian(def, supply, &|_| false, Checkpoints::default()).expect("instances have derivatives")
 }
 
 pub(super) fn simplified(def: &Def, supply: &mut Supply) -> Def {
