@@ -120,7 +120,7 @@ pub struct StageData {
 pub struct Edit {
     /// The name of the pass.
     pub pass: &'static str,
-    /// The name of the law, or of a pass that does not tell its rewrites apart.
+    /// The name of the law.
     pub law: String,
     /// The instance of the law, where it is one of the table of laws: left side and right side.
     #[serde(skip_serializing_if = "Option::is_none")]

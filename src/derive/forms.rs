@@ -55,9 +55,9 @@ pub fn without_unused_maps(e: &Expr, of: &Expr) -> Expr {
     let mut e = e.clone();
     loop {
         let uses = occurrences(&e);
-        let is_kept =
+        let mut is_kept =
             |b: &Binding| b.pattern.vars().iter().any(|x| !maps.contains(&x.id()) || uses.contains_key(&x.id()));
-        let kept = with_bindings(&e, &is_kept);
+        let kept = with_bindings(&e, &mut is_kept);
         if kept.size() == e.size() {
             return kept;
         }
@@ -66,14 +66,18 @@ pub fn without_unused_maps(e: &Expr, of: &Expr) -> Expr {
 }
 
 /// Returns the term with those of its bindings that are to be kept.
-pub fn with_bindings(e: &Expr, is_kept: &dyn Fn(&Binding) -> bool) -> Expr {
+pub fn with_bindings(e: &Expr, is_kept: &mut dyn FnMut(&Binding) -> bool) -> Expr {
     match e.kind() {
         Kind::Const(_) | Kind::Var(_) => e.clone(),
         Kind::App(..) | Kind::Lam(..) => e.map_children(|a| with_bindings(a, is_kept)),
         Kind::Let(bindings, body) => {
-            let kept = bindings.iter().filter(|b| is_kept(b));
-            let kept = kept.map(|b| Binding { pattern: b.pattern.clone(), rhs: with_bindings(&b.rhs, is_kept) });
-            Expr::block(kept.collect(), with_bindings(body, is_kept))
+            let mut kept = Vec::with_capacity(bindings.len());
+            for b in bindings {
+                if is_kept(b) {
+                    kept.push(Binding { pattern: b.pattern.clone(), rhs: with_bindings(&b.rhs, is_kept) });
+                }
+            }
+            Expr::block(kept, with_bindings(body, is_kept))
         }
     }
 }

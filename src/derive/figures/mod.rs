@@ -7,7 +7,7 @@
 //! | Fig. 2 | built-in functions and their Jacobians | `lm/src/prim.rs`; arrays: [`fig06_arrays`] | `jacobian-..`, `apply-get`, `get-vcat` |
 //! | Figs. 3, 4 | operators on linear maps and their laws | `lm/src/map.rs`, `lm/laws/linear.laws` | `apply-..`, `zero-compose`, `scale-add`, .. |
 //! | Fig. 5 | transposition and reverse application | [`transpose`](super::passes::transpose) | `transpose-..`, `reverse-..` |
-//! | Fig. 6 | the full Jacobian | [`fig06_jacobian`], [`fig06_arrays`] | `call-fwd`, `call-rev` |
+//! | Fig. 6 | the full Jacobian | [`fig06_jacobian`], [`fig06_arrays`]; one binding at a time: [`fig06_steps`] | `nabla-..`, `call-fwd`, `call-rev` |
 //! | Figs. 7, 8 | tupled and polymorphic pairs | [`fig07_08_pairs`] | `call-jvp` |
 //! | Fig. 9 | the category language: syntax | [`fig09_11_category`] | |
 //! | Fig. 10 | its semantics, conversion and pruning | [`fig09_11_category`]: `convert`, `prune`, `back` | |
@@ -41,6 +41,7 @@ pub mod checkpoints;
 pub mod dense;
 pub mod fig06_arrays;
 pub mod fig06_jacobian;
+pub mod fig06_steps;
 pub mod fig07_08_pairs;
 pub mod fig09_11_category;
 pub mod fig12_15_folds;

@@ -15,18 +15,20 @@
 
 use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
+use lm::rewrites::Rewrites;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Marks such calls. `recursive` returns the function of a name, with respect to any parameters, if it calls itself.
-pub fn add_destinations(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>) -> Def {
-    let mut pass = AddDestinations { recursive, arguments: FxHashMap::default() };
+pub fn add_destinations(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>, rewrites: &mut Rewrites) -> Def {
+    let mut pass = AddDestinations { recursive, rewrites, arguments: FxHashMap::default() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
 struct AddDestinations<'a> {
     recursive: &'a dyn Fn(&FunName) -> Option<Arc<Fun>>,
+    rewrites: &'a mut Rewrites,
     /// The arguments s for each record r of a first half in scope.
     arguments: FxHashMap<u32, Vec<Expr>>,
 }
@@ -38,7 +40,8 @@ impl AddDestinations<'_> {
             // Marked before.
             Kind::App(Op::Prim(Prim::Into), _) => e.clone(),
             Kind::App(Op::Call(f), args) if !e.ty().has_fixed_shape() => match self.argument(f, args) {
-                Some(s) => Expr::prim(Prim::Into, [s, e.clone()]).at(e.span()),
+                Some(s) if self.rewrites.may(law(f)) => Expr::prim(Prim::Into, [s, e.clone()]).at(e.span()),
+                Some(_) => e.clone(),
                 None => e.map_children(|c| self.term(c)),
             },
             Kind::App(..) | Kind::Lam(..) => e.map_children(|c| self.term(c)),
@@ -92,6 +95,15 @@ impl AddDestinations<'_> {
 
 fn derivation(f: &Fun) -> Option<&Derivative> {
     f.name.derivative()
+}
+
+/// Returns the law by which a call gets a destination.
+fn law(f: &Fun) -> &'static str {
+    match derivation(f) {
+        Some(Derivative::SufRevPass) => "into-half",
+        Some(Derivative::Vjp) => "into-vjp",
+        _ => "into-rev",
+    }
 }
 
 /// Returns what breaks the postcondition: an outermost reverse derivative of a recursive function without a

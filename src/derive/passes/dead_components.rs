@@ -13,20 +13,22 @@
 use crate::derive::forms::smallest_binding;
 use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
+use lm::rewrites::Rewrites;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
 
 /// Returns the definition with narrower elements. What only the dropped components needed is dead afterwards.
-pub fn dead_components(def: &Def, supply: &mut Supply) -> Def {
+pub fn dead_components(def: &Def, supply: &mut Supply, rewrites: &mut Rewrites) -> Def {
     let mut body = def.body.clone();
     // A component may have been read for a component that is dropped.
     loop {
         let kept = kept_components(&body);
-        let is_last = kept.is_empty();
+        let is_last = kept.is_empty() || rewrites.is_spent();
         let mut pass = DeadComponents {
             supply,
+            rewrites,
             kept,
             elements: FxHashMap::default(),
             by: FxHashMap::default(),
@@ -145,6 +147,7 @@ impl Reads {
 
 struct DeadComponents<'a> {
     supply: &'a mut Supply,
+    rewrites: &'a mut Rewrites,
     /// The components that are kept of the elements of each tensor that becomes narrower.
     kept: FxHashMap<u32, Vec<usize>>,
     /// The components that are kept of each element.
@@ -188,7 +191,7 @@ impl DeadComponents<'_> {
             return self.element(b, kept);
         }
         match &b.pattern {
-            Pattern::Var(p) if tuples(&b.rhs).is_some() && self.kept.contains_key(&p.id()) => self.tensor(p, &b.rhs),
+            Pattern::Var(p) if tuples(&b.rhs).is_some() && self.becomes_narrower(p, &b.rhs) => self.tensor(p, &b.rhs),
             Pattern::Tuple(xs) if b.rhs.as_var().is_some_and(|q| self.kept.contains_key(&q.id())) => {
                 let kept = self.kept[&b.rhs.as_var().expect("just seen").id()].clone();
                 let rhs = self.term(&b.rhs);
@@ -198,7 +201,8 @@ impl DeadComponents<'_> {
             }
             pattern => {
                 let rhs = self.term(&b.rhs);
-                Binding { pattern: pattern.clone(), rhs: self.copied(&rhs).unwrap_or(rhs) }
+                let copied = self.copied(&rhs).filter(|_| self.rewrites.may("build-copy"));
+                Binding { pattern: pattern.clone(), rhs: copied.unwrap_or(rhs) }
             }
         }
     }
@@ -218,6 +222,16 @@ impl DeadComponents<'_> {
                 Binding { pattern, rhs }
             }
         }
+    }
+
+    /// Returns whether a loop builds elements with fewer components. Where no rewrite is left, nothing knows them.
+    fn becomes_narrower(&mut self, p: &Var, e: &Expr) -> bool {
+        let law = if e.args_of_prim(Prim::Scanl).is_some() { "scanl-component" } else { "build-component" };
+        let is_narrower = self.kept.contains_key(&p.id()) && self.rewrites.may(law);
+        if !is_narrower {
+            self.kept.remove(&p.id());
+        }
+        is_narrower
     }
 
     /// Rewrites a loop that builds elements with fewer components.

@@ -21,20 +21,28 @@ use crate::derive::postcondition::Facts;
 use lm::alpha;
 use lm::effect::Effects;
 use lm::prim::{Cost, Prim};
+use lm::rewrites::Rewrites;
 use lm::scope::{free_variables, occurrences, substitute};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Fuses sums of a definition. `share` computes equal terms of a block once.
-pub fn fuse_sums(def: &Def, effects: &Effects, supply: &mut Supply, share: &dyn Fn(&Expr) -> Expr) -> Def {
-    let mut pass = FuseSums { effects, supply, share };
+pub fn fuse_sums(
+    def: &Def,
+    effects: &Effects,
+    supply: &mut Supply,
+    rewrites: &mut Rewrites,
+    share: &dyn Fn(&Expr) -> Expr,
+) -> Def {
+    let mut pass = FuseSums { effects, supply, rewrites, share };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
 struct FuseSums<'a> {
     effects: &'a Effects,
     supply: &'a mut Supply,
+    rewrites: &'a mut Rewrites,
     share: &'a dyn Fn(&Expr) -> Expr,
 }
 
@@ -48,6 +56,13 @@ struct Sum {
     n: Expr,
     index: Var,
     body: Expr,
+}
+
+impl Sum {
+    fn term(&self) -> Expr {
+        let f = Expr::lam(self.index.clone(), self.body.clone());
+        Expr::prim(Prim::SumBuild, [self.witness.clone(), self.n.clone(), f])
+    }
 }
 
 impl FuseSums<'_> {
@@ -73,25 +88,41 @@ impl FuseSums<'_> {
         b: &Binding,
         uses: &FxHashMap<u32, usize>,
     ) -> Option<Vec<Binding>> {
+        if self.rewrites.is_spent() {
+            return None;
+        }
         let second = self.sum(before, b, uses)?;
         let near = (0..before.len()).rev().filter_map(|j| Some((j, self.sum(before, &before[j], uses)?)));
         let near: Vec<(usize, Sum)> = near.filter(|(_, first)| first.n == second.n).take(TRIED).collect();
         near.into_iter().find_map(|(j, first)| {
             let at = position(before, j, b)?;
             let rhs = self.fused(&first, &second)?;
-            let [x, y] = [&before[j], b].map(|b| self.supply.fresh(name_of(b), b.rhs.ty().clone()));
-            let pattern = Pattern::Tuple(vec![x.clone(), y.clone()]);
-            let named =
-                [(&before[j], x), (b, y)].map(|(b, x)| Binding { pattern: b.pattern.clone(), rhs: Expr::var(&x) });
-            let mut out = before.to_vec();
-            out.remove(j);
-            let at = if at > j { at - 1 } else { at };
-            out.splice(at..at, [Binding { pattern, rhs }].into_iter().chain(named));
-            let summed = [&before[j], b].map(summed);
+            let mut out = [before, std::slice::from_ref(b)].concat();
+            let mut built = Vec::new();
+            for (k, sum) in [(j, &first), (before.len(), &second)] {
+                if let Some(v) = summed(&out[k]).cloned().filter(|_| self.rewrites.may("sum-of-build")) {
+                    out[k].rhs = sum.term().at(out[k].rhs.span());
+                    built.push(v);
+                }
+            }
+            if self.rewrites.may("sumbuild-fuse") {
+                self.replace(&mut out, j, at, rhs);
+            }
             // The sum has the body of the `build` now, and nothing else needs that.
-            out.retain(|b| !matches!(&b.pattern, Pattern::Var(x) if summed.contains(&Some(x))));
+            out.retain(|b| !matches!(&b.pattern, Pattern::Var(x) if built.contains(x)));
             Some(out)
         })
+    }
+
+    /// Replaces the j-th binding and the last one by one for both, at a position.
+    fn replace(&mut self, out: &mut Vec<Binding>, j: usize, at: usize, rhs: Expr) {
+        let second = out.pop().expect("there are two sums");
+        let both = [out.remove(j), second];
+        let vars = both.each_ref().map(|b| self.supply.fresh(name_of(b), b.rhs.ty().clone()));
+        let pattern = Pattern::Tuple(vars.to_vec());
+        let named = both.into_iter().zip(&vars).map(|(b, x)| Binding { pattern: b.pattern, rhs: Expr::var(x) });
+        let at = if at > j { at - 1 } else { at };
+        out.splice(at..at, [Binding { pattern, rhs }].into_iter().chain(named));
     }
 
     /// Returns the sum that a binding computes.

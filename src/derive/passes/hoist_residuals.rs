@@ -19,15 +19,22 @@ use crate::derive::partial_eval::{Halves, cut, depends_on};
 use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::{Cost, Prim};
+use lm::rewrites::Rewrites;
 use lm::scope::{occurrences, renamed};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use rustc_hash::FxHashSet;
 
 /// Stores the residuals of loops in tensors of their own. `late` are the directions.
-pub fn hoist_residuals(def: &Def, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
+pub fn hoist_residuals(
+    def: &Def,
+    late: &[Var],
+    effects: &Effects,
+    supply: &mut Supply,
+    rewrites: &mut Rewrites,
+) -> Def {
     let late = late.iter().map(Var::id).collect();
-    Def { body: HoistResiduals { late, effects, supply }.hoist_in_block(&def.body), ..def.clone() }
+    Def { body: HoistResiduals { late, effects, supply, rewrites }.hoist_in_block(&def.body), ..def.clone() }
 }
 
 struct HoistResiduals<'a> {
@@ -35,6 +42,7 @@ struct HoistResiduals<'a> {
     late: FxHashSet<u32>,
     effects: &'a Effects,
     supply: &'a mut Supply,
+    rewrites: &'a mut Rewrites,
 }
 
 impl HoistResiduals<'_> {
@@ -75,7 +83,9 @@ impl HoistResiduals<'_> {
         let body = self.hoist_in_block(body);
         let halves = cut(&body, self.late.clone(), self.supply);
         let (kept, again) = stored_and_recomputed(&halves);
-        let body = if kept.is_empty() { body } else { self.with_tensor(n, i, halves, (&kept, again), out) };
+        let law = if *op == Op::Prim(Prim::Build) { "build-residual" } else { "sumbuild-residual" };
+        let is_hoisted = !kept.is_empty() && self.rewrites.may(law);
+        let body = if is_hoisted { self.with_tensor(n, i, halves, (&kept, again), out) } else { body };
         let f = Expr::lam(i.clone(), body).at(f.span());
         let args = args[..args.len() - 1].iter().cloned().chain([f]).collect();
         Expr::app(op.clone(), args).at(e.span())

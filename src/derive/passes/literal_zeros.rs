@@ -9,20 +9,21 @@
 
 use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
+use lm::rewrites::Rewrites;
 use lm::term::{Def, Expr, Kind};
 use lm::types::Type;
 
 /// Writes the zeros of a definition as literals.
-pub fn literal_zeros(def: &Def) -> Def {
-    Def { body: term(&def.body), ..def.clone() }
+pub fn literal_zeros(def: &Def, rewrites: &mut Rewrites) -> Def {
+    Def { body: term(&def.body, rewrites), ..def.clone() }
 }
 
-fn term(e: &Expr) -> Expr {
+fn term(e: &Expr, rewrites: &mut Rewrites) -> Expr {
     match e.args_of_prim(Prim::ZeroOf) {
-        Some(_) => zero(e.ty()).unwrap_or_else(|| e.clone()),
+        Some(_) => zero(e.ty()).filter(|_| rewrites.may("zero-literal")).unwrap_or_else(|| e.clone()),
         None => match e.kind() {
             Kind::Const(_) | Kind::Var(_) => e.clone(),
-            Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => e.map_children(term),
+            Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => e.map_children(|c| term(c, rewrites)),
         },
     }
 }

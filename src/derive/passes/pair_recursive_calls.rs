@@ -23,6 +23,7 @@
 use crate::derive::call_points::{CallPoint, Tuples, base, derivation};
 use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
+use lm::rewrites::Rewrites;
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -30,8 +31,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Pairs the calls of the functions `recursive`.
-pub fn pair_recursive_calls(def: &Def, recursive: &FxHashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
-    let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::bound_in(&def.body) };
+pub fn pair_recursive_calls(
+    def: &Def,
+    recursive: &FxHashSet<FunName>,
+    effects: &Effects,
+    supply: &mut Supply,
+    rewrites: &mut Rewrites,
+) -> Def {
+    let mut pass = PairRecursiveCalls { recursive, effects, supply, rewrites, tuples: Tuples::bound_in(&def.body) };
     Def { body: pass.pair_calls_in_block(&def.body), ..def.clone() }
 }
 
@@ -39,6 +46,7 @@ struct PairRecursiveCalls<'a> {
     recursive: &'a FxHashSet<FunName>,
     effects: &'a Effects,
     supply: &'a mut Supply,
+    rewrites: &'a mut Rewrites,
     tuples: Tuples,
 }
 
@@ -119,6 +127,7 @@ impl PairRecursiveCalls<'_> {
             return all;
         }
         match self.needed_between(&all, j, i) {
+            Some(_) if !self.rewrites.may(law_of_pair(callee(&all[i]))) => all,
             Some(needed) => {
                 let both = self.paired_call(&all[j], &all[i]);
                 let first = i.min(j);
@@ -187,11 +196,23 @@ impl PairRecursiveCalls<'_> {
         let (Some(Derivative::Vjp), Pattern::Var(y)) = (derivation(f), &value.pattern) else {
             return vec![derivative.clone()];
         };
+        if !self.rewrites.may("call-alone") {
+            return vec![derivative.clone()];
+        }
         let result = f.result.as_tuple().expect("the value beside the derivative")[1].clone();
         let d = self.supply.fresh("d", result.clone());
         let rhs = retargeted(&derivative.rhs, Fun { name: base(f).derived(Derivative::Rev), result, ..f.clone() });
         let pair = Expr::tuple([Expr::var(y), Expr::var(&d)]);
         vec![Binding { pattern: Pattern::Var(d), rhs }, Binding { pattern: derivative.pattern.clone(), rhs: pair }]
+    }
+}
+
+/// Returns the law by which one call gives what g and this derivative of it do.
+fn law_of_pair(derivative: &Fun) -> &'static str {
+    match derivation(derivative) {
+        Some(Derivative::Fwd) => "call-jvp",
+        Some(Derivative::Rev) => "call-vjp",
+        _ => "call-both",
     }
 }
 

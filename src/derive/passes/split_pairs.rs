@@ -14,18 +14,19 @@ use crate::derive::forms::smallest;
 use crate::derive::postcondition::Facts;
 use lm::destination::selection;
 use lm::prim::Prim;
+use lm::rewrites::Rewrites;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
 use rustc_hash::FxHashMap;
 
 /// Splits such sums of a definition.
-pub fn split_pairs(def: &Def) -> Def {
+pub fn split_pairs(def: &Def, rewrites: &mut Rewrites) -> Def {
     let mut body = def.body.clone();
     // The terms of a sum may be sums, which are read by components once that one is told apart.
     loop {
         let mut reads = Reads { uses: occurrences(&body), ..Reads::default() };
         reads.term(&body, 0);
-        let mut pass = SplitPairs { reads, sums: FxHashMap::default() };
+        let mut pass = SplitPairs { reads, rewrites, sums: FxHashMap::default() };
         body = pass.term(&body);
         if pass.sums.is_empty() {
             return Def { body, ..def.clone() };
@@ -78,13 +79,14 @@ impl Reads {
     }
 }
 
-struct SplitPairs {
+struct SplitPairs<'a> {
     reads: Reads,
+    rewrites: &'a mut Rewrites,
     /// The sums that are split, by the variables that they were bound to.
     sums: FxHashMap<u32, Expr>,
 }
 
-impl SplitPairs {
+impl SplitPairs<'_> {
     fn term(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::App(Op::Get(i, _), args) => match args[0].as_var().and_then(|t| self.sums.get(&t.id())) {
@@ -95,7 +97,10 @@ impl SplitPairs {
                 let bindings = bindings.iter().filter_map(|b| self.binding(b)).collect();
                 Expr::block(bindings, self.term(body)).at(e.span())
             }
-            _ => split_step(e.map_children(|a| self.term(a))),
+            _ => {
+                let e = e.map_children(|a| self.term(a));
+                split_step(&e).filter(|_| self.rewrites.may("pairs-loop")).unwrap_or(e)
+            }
         }
     }
 
@@ -104,6 +109,7 @@ impl SplitPairs {
         if let Pattern::Var(t) = &b.pattern
             && is_sum_of_tuples(&rhs)
             && self.reads.only_components(t.id())
+            && self.rewrites.may("pairs-get")
         {
             self.sums.insert(t.id(), rhs);
             return None;
@@ -113,16 +119,16 @@ impl SplitPairs {
 }
 
 /// Splits the result of a loop's step, if that is a sum of pairs.
-fn split_step(e: Expr) -> Expr {
-    let Some([n, step, start, witness]) = e.args_of_prim(Prim::Loop) else { return e };
-    let Kind::Lam(p, body) = step.kind() else { return e };
+fn split_step(e: &Expr) -> Option<Expr> {
+    let [n, step, start, witness] = e.args_of_prim(Prim::Loop)? else { return None };
+    let Kind::Lam(p, body) = step.kind() else { return None };
     let (bindings, result) = body.as_block();
     if !is_sum_of_tuples(result) {
-        return e;
+        return None;
     }
     let pair = Expr::app(Op::Tuple, vec![component(1, result), component(2, result)]).at(result.span());
     let step = Expr::lam(p.clone(), Expr::block(bindings.to_vec(), pair)).at(step.span());
-    Expr::prim(Prim::Loop, [n.clone(), step, start.clone(), witness.clone()]).at(e.span())
+    Some(Expr::prim(Prim::Loop, [n.clone(), step, start.clone(), witness.clone()]).at(e.span()))
 }
 
 /// Returns whether a term is a sum of tuples of no fixed shape whose terms are variables, or components of variables.

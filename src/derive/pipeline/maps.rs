@@ -8,10 +8,12 @@
 //! Takes and gives: definitions.
 
 use super::argument::whole_argument;
+use super::trace::checked as checked_step;
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
 use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_jacobian::jacobian;
+use crate::derive::figures::fig06_steps;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::forms;
 use crate::derive::passes::arrays::arrays;
@@ -19,9 +21,9 @@ use crate::derive::passes::{anf, apply, dce, inline_single_uses, simplify, trans
 use crate::derive::schedule::strategy;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
-use lm::rewrites::Rewrites;
+use lm::rewrites::{Rewrite, Rewrites};
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Supply, Var};
 
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
@@ -32,7 +34,8 @@ impl Pipeline {
         if self.derivation_of(&def.fun.name) == Derivation::Split {
             let supply = &mut self.program.supply;
             let through = || category::back(&category::prune(&category::convert(&normal)), supply);
-            normal = self.watch.pass("category", &normal, through);
+            // It is the same definition, as the trace sees: what comes back is what was converted.
+            normal = self.watch.makes("category", through);
         }
         checked("anf", normal, |d| forms::not_normal(&d.body).is_none())
     }
@@ -54,10 +57,47 @@ impl Pipeline {
     }
 
     fn jacobian_with(&mut self, normal: &Def, checkpoints: Checkpoints) -> Result<Def, Error> {
+        self.trace_jacobian(normal, checkpoints)?;
         let by_hand = super::written::by_hand(&self.written, &self.program.externals);
         let supply = &mut self.program.supply;
         let jacobian = self.watch.fallible("jacobian", || jacobian(normal, supply, &by_hand, checkpoints))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
+    }
+
+    /// Adds the rules of Fig. 6 to the trace. Before each, what is left to do is the Jacobian of a function of the
+    /// program.
+    fn trace_jacobian(&mut self, normal: &Def, checkpoints: Checkpoints) -> Result<(), Error> {
+        if self.watch.trace.is_none() || !normal.fun.name.derivations.is_empty() {
+            return Ok(());
+        }
+        let supply = self.program.supply.clone();
+        let mut before = fig06_steps::whole(normal);
+        for done in 0..=fig06_steps::steps(normal) {
+            let left = self.with_rest(normal, done);
+            let by_hand = super::written::by_hand(&self.written, &self.program.externals);
+            let after = checked_step("jacobian", jacobian(&left, &mut supply.clone(), &by_hand, checkpoints)?).body;
+            let rewrite = Rewrite { law: fig06_steps::rule(normal, done).into(), instance: None };
+            self.watch.trace.iter_mut().for_each(|trace| trace.add("jacobian", rewrite.clone(), &before, &after));
+            before = after;
+        }
+        Ok(())
+    }
+
+    /// Returns the function with a call for all that comes after so many steps; adds the function that it calls.
+    fn with_rest(&mut self, normal: &Def, done: usize) -> Def {
+        if done == fig06_steps::steps(normal) {
+            return normal.clone();
+        }
+        if done == 0 {
+            let params = normal.params.iter().map(Expr::var).collect();
+            return Def { body: Expr::app(Op::Call(normal.fun.clone()), params), ..normal.clone() };
+        }
+        let is_taken = |name: &FunName| self.program.defs.contains_key(name);
+        let mut names = (done..).map(|i| FunName::base(&format!("{}$rest{i}", normal.fun.name.base)));
+        let name = names.find(|name| !is_taken(name)).expect("there is always another number");
+        let (left, rest) = fig06_steps::with_rest(normal, done, name, &mut self.program.supply);
+        self.program.defs.insert(rest.fun.name.clone(), rest);
+        left
     }
 
     /// Applies the laws of a schedule, then removes dead code and names that are used once.

@@ -21,7 +21,7 @@ use crate::derive::figures::records::plan::plan_elsewhere;
 use crate::derive::figures::records::{Callees, Failure, Record, Recorded, components, recorded};
 use crate::derive::forms;
 use crate::derive::partial_eval::{self, depends_on};
-use crate::derive::passes::{dead_components, literal_zeros, simplify, transpose};
+use crate::derive::passes::{dead_components, simplify, transpose};
 use crate::derive::schedule::strategy;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
@@ -213,13 +213,15 @@ impl Pipeline {
 
     /// Does the same as `shared`, but merges nothing, since nothing is computed twice.
     pub(in crate::derive) fn shared_values(&mut self, def: &Def) -> Def {
-        let mut def = self.watch.pass("literal_zeros", def, || literal_zeros::literal_zeros(def));
+        let mut def = self.with_literal_zeros(def);
         for _ in 0..MERGE_ROUNDS {
             let before = def.clone();
             def = self.anf(&def);
             def = self.cse(&def);
-            let narrowed = || dead_components::dead_components(&def, &mut self.program.supply);
-            def = self.watch.pass("dead_components", &def, narrowed);
+            let supply = &mut self.program.supply;
+            def = self.watch.steps("dead_components", &def, supply, |supply, rewrites| {
+                dead_components::dead_components(&def, supply, rewrites)
+            });
             def = self.without_dead(&def);
             if def == before {
                 break;

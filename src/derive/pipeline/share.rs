@@ -9,7 +9,7 @@ use crate::derive::passes::{
     pair_recursive_calls, split_pairs,
 };
 use crate::derive::postcondition::Facts;
-use lm::term::{Def, Derivative, FunName, Mode, Var};
+use lm::term::{Def, Derivative, Expr, FunName, Mode, Supply, Var};
 use lm::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Pipeline {
     }
 
     fn shared_as_it_is(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
-        let mut def = self.watch.pass("literal_zeros", def, || literal_zeros::literal_zeros(def));
+        let mut def = self.with_literal_zeros(def);
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
             def = self.anf(&def);
@@ -62,8 +62,10 @@ impl Pipeline {
             def = beside.unwrap_or(def);
             let records = if by_halves { self.records(&def)? } else { merge_calls::Records::default() };
             let facts = Facts { directions: late, ..Facts::new(&self.effects) };
-            let merge = || merge_calls::merge_calls(&def, &records, late, &self.effects, &mut self.program.supply);
-            let merged = self.watch.pass_with("merge_calls", &def, &facts, merge);
+            let (effects, supply) = (&self.effects, &mut self.program.supply);
+            let merged = self.watch.steps_with("merge_calls", &def, supply, &facts, |supply, rewrites| {
+                merge_calls::merge_calls(&def, &records, late, effects, supply, rewrites)
+            });
             let merged = if late.is_empty() { self.fuse_sums(&merged) } else { merged };
             let changed = is_beside || merged != def;
             def = self.without_dead(&merged);
@@ -94,8 +96,8 @@ impl Pipeline {
         let (effects, supply) = (&self.effects, &mut self.program.supply);
         let is_recursive = |f: &FunName| recursive.contains(f);
         let facts = Facts { is_recursive: &is_recursive, ..Facts::new(effects) };
-        let made = self.watch.pass_with("pair_recursive_calls", def, &facts, || {
-            pair_recursive_calls::pair_recursive_calls(def, &recursive, effects, supply)
+        let made = self.watch.steps_with("pair_recursive_calls", def, supply, &facts, |supply, rewrites| {
+            pair_recursive_calls::pair_recursive_calls(def, &recursive, effects, supply, rewrites)
         });
         Ok((made != *def).then_some(made))
     }
@@ -108,6 +110,11 @@ impl Pipeline {
         }
         self.require(name)?;
         Ok(call_order::is_recursive(&self.program, name))
+    }
+
+    pub(in crate::derive) fn with_literal_zeros(&mut self, def: &Def) -> Def {
+        let supply = &mut self.program.supply;
+        self.watch.steps("literal_zeros", def, supply, |_, rewrites| literal_zeros::literal_zeros(def, rewrites))
     }
 
     pub(in crate::derive) fn cse(&mut self, def: &Def) -> Def {
@@ -146,8 +153,10 @@ impl Pipeline {
 
     fn fuse_sums(&mut self, def: &Def) -> Def {
         let (effects, supply) = (&self.effects, &mut self.program.supply);
-        self.watch
-            .pass("fuse_sums", def, || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
+        let share = |e: &Expr| cse::cse_of_term(e, effects);
+        self.watch.steps("fuse_sums", def, supply, |supply, rewrites| {
+            fuse_sums::fuse_sums(def, effects, supply, rewrites, &share)
+        })
     }
 
     /// Returns the record's type for each function that is called both for its value and for its reverse derivative;
@@ -219,7 +228,10 @@ impl Pipeline {
         };
         let is_recursive = |f: &FunName| recursive(f).is_some();
         let facts = Facts { is_recursive: &is_recursive, ..Facts::new(&self.effects) };
-        self.watch.pass_with("add_destinations", def, &facts, || add_destinations::add_destinations(def, &recursive))
+        // The pass makes no variables.
+        self.watch.steps_with("add_destinations", def, &mut Supply::default(), &facts, |_, rewrites| {
+            add_destinations::add_destinations(def, &recursive, rewrites)
+        })
     }
 
     pub(in crate::derive) fn tidied(&mut self, def: &Def) -> Def {
@@ -227,11 +239,12 @@ impl Pipeline {
         let once = self.without_dead_after_merging(&once);
         // Simplifies terms that inlining brings together, such as a component of a tuple.
         let tidy = self.simplified(&once, "values").expect("the laws of values end");
-        let tidy = self.watch.pass("split_pairs", &tidy, || split_pairs::split_pairs(&tidy));
+        let supply = &mut self.program.supply;
+        let tidy =
+            self.watch.steps("split_pairs", &tidy, supply, |_, rewrites| split_pairs::split_pairs(&tidy, rewrites));
         let tidy = self.with_destinations(&tidy);
-        let tidy = self.watch.pass("number_temporaries", &tidy, || {
-            number_temporaries::number_temporaries(&tidy, &mut self.program.supply)
-        });
+        let supply = &mut self.program.supply;
+        let tidy = self.watch.makes("number_temporaries", || number_temporaries::number_temporaries(&tidy, supply));
         checked("number_temporaries", tidy, |d| forms::with_map(&d.body).is_none())
     }
 }

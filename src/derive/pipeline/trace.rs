@@ -1,10 +1,10 @@
 //! Follows passes one rewrite at a time, for `lmc demo --trace`.
 //!
 //! A pass that may do k rewrites gives a definition ([`lm::rewrites`]). The trace runs it for k = 0, 1, 2, .., so that
-//! each step is from one definition to the next, and the last is what the pass gives. A pass that does not count its
-//! rewrites is one step.
+//! each step is from one definition to the next, and the last is what the pass gives.
 
 use lm::alpha;
+use lm::notation::infix;
 use lm::rewrites::{Rewrite, Rewrites};
 use lm::term::{Def, Expr, Supply};
 use lm::verify;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Step {
     /// The name of the pass.
     pub pass: &'static str,
-    /// The name of the law, or of a pass that does not count its rewrites.
+    /// The name of the law.
     pub law: Arc<str>,
     /// The instance of the law, where it is one of a table: the term before, and after with the bindings that it made.
     pub instance: Option<(Expr, Expr)>,
@@ -26,13 +26,24 @@ pub struct Step {
 }
 
 /// Returns a definition after some of the rewrites of a pass. Debug builds check that it is well typed.
-fn checked(pass: &'static str, def: Def) -> Def {
+pub(super) fn checked(pass: &'static str, def: Def) -> Def {
     if cfg!(debug_assertions)
         && let Err(why) = verify::scoping(&def).and_then(|()| verify::typing(&def))
     {
         panic!("in the midst of the pass `{pass}`: {why}");
     }
     def
+}
+
+fn assert_unchanged(pass: &str, from: &Def, after: &Def) {
+    const WIDTH: usize = 120;
+    let text = |def: &Def| infix::definition(def, infix::Format::Plain, WIDTH);
+    assert!(
+        alpha::exprs(&from.body, &after.body),
+        "the pass `{pass}` changes this without a rewrite:\n{}\nto\n{}",
+        text(from),
+        text(after)
+    );
 }
 
 /// The steps so far.
@@ -43,36 +54,33 @@ pub(in crate::derive) struct Trace {
 
 impl Trace {
     /// Adds a step, unless it only renames variables.
-    fn add(&mut self, pass: &'static str, rewrite: Rewrite, before: &Expr, after: &Expr) {
+    pub(super) fn add(&mut self, pass: &'static str, rewrite: Rewrite, before: &Expr, after: &Expr) {
         if !alpha::exprs(before, after) {
             let Rewrite { law, instance } = rewrite;
             self.steps.push(Step { pass, law, instance, before: before.clone(), after: after.clone() });
         }
     }
 
-    /// Adds a pass as one step.
-    pub(super) fn whole(&mut self, pass: &'static str, before: &Expr, after: &Expr) {
-        self.add(pass, Rewrite { law: pass.into(), instance: None }, before, after);
-    }
-
     /// Adds each rewrite of a pass on `from`.
+    ///
+    /// Panics if the pass changes more than names without a rewrite.
     pub(super) fn follow<E>(
         &mut self,
         pass: &'static str,
-        from: &Expr,
+        from: &Def,
         supply: &Supply,
         run: &mut impl FnMut(&mut Supply, &mut Rewrites) -> Result<Def, E>,
     ) -> Result<(), E> {
-        let mut before = from.clone();
+        let mut before = from.body.clone();
         for n in 0.. {
             let mut rewrites = Rewrites::first(n);
-            let after = checked(pass, run(&mut supply.clone(), &mut rewrites)?).body;
-            let last = rewrites.into_last();
-            if n > 0 && last.is_none() {
-                break;
+            let after = checked(pass, run(&mut supply.clone(), &mut rewrites)?);
+            match rewrites.into_last() {
+                Some(rewrite) => self.add(pass, rewrite, &before, &after.body),
+                None if n == 0 => assert_unchanged(pass, from, &after),
+                None => break,
             }
-            self.add(pass, last.unwrap_or(Rewrite { law: pass.into(), instance: None }), &before, &after);
-            before = after;
+            before = after.body;
         }
         Ok(())
     }

@@ -42,32 +42,7 @@ impl Watch {
         def
     }
 
-    /// Runs a pass that rewrites a definition, as one step of the trace.
-    pub(in crate::derive) fn pass(&mut self, name: &'static str, from: &Def, run: impl FnOnce() -> Def) -> Def {
-        let def = self.makes(name, run);
-        if let Some(trace) = &mut self.trace {
-            trace.whole(name, &from.body, &def.body);
-        }
-        def
-    }
-
-    /// Does the same as [`Watch::pass`], with the facts that the postcondition asks about.
-    pub(in crate::derive) fn pass_with(
-        &mut self,
-        name: &'static str,
-        from: &Def,
-        facts: &Facts,
-        run: impl FnOnce() -> Def,
-    ) -> Def {
-        let Ok(def) = self.timed(name, || Ok::<Def, Infallible>(run()));
-        promised(name, &def, facts);
-        if let Some(trace) = &mut self.trace {
-            trace.whole(name, &from.body, &def.body);
-        }
-        def
-    }
-
-    /// Runs a pass that counts its rewrites: each is a step of the trace.
+    /// Runs a pass that rewrites a definition: each rewrite is a step of the trace.
     pub(in crate::derive) fn rewrites<E>(
         &mut self,
         name: &'static str,
@@ -75,9 +50,7 @@ impl Watch {
         supply: &mut Supply,
         mut run: impl FnMut(&mut Supply, &mut Rewrites) -> Result<Def, E>,
     ) -> Result<Def, E> {
-        if let Some(trace) = &mut self.trace {
-            trace.follow(name, &from.body, supply, &mut run)?;
-        }
+        self.follow(name, from, supply, &mut run)?;
         self.fallible(name, || run(supply, &mut Rewrites::all()))
     }
 
@@ -92,6 +65,33 @@ impl Watch {
         let Ok(def) =
             self.rewrites(name, from, supply, |supply, rewrites| Ok::<Def, Infallible>(run(supply, rewrites)));
         def
+    }
+
+    /// Does the same as [`Watch::steps`], with the facts that the postcondition asks about.
+    pub(in crate::derive) fn steps_with(
+        &mut self,
+        name: &'static str,
+        from: &Def,
+        supply: &mut Supply,
+        facts: &Facts,
+        mut run: impl FnMut(&mut Supply, &mut Rewrites) -> Def,
+    ) -> Def {
+        let mut run = |supply: &mut Supply, rewrites: &mut Rewrites| Ok::<Def, Infallible>(run(supply, rewrites));
+        let Ok(()) = self.follow(name, from, supply, &mut run);
+        let Ok(def) = self.timed(name, || run(supply, &mut Rewrites::all()));
+        promised(name, &def, facts);
+        def
+    }
+
+    /// Adds the rewrites of a pass to the trace, if there is one.
+    fn follow<E>(
+        &mut self,
+        name: &'static str,
+        from: &Def,
+        supply: &Supply,
+        run: &mut impl FnMut(&mut Supply, &mut Rewrites) -> Result<Def, E>,
+    ) -> Result<(), E> {
+        self.trace.as_mut().map_or(Ok(()), |trace| trace.follow(name, from, supply, run))
     }
 
     pub(in crate::derive) fn fallible<E>(

@@ -42,7 +42,7 @@ impl Pipeline {
             let mut run = |supply: &mut Supply, rewrites: &mut Rewrites| {
                 Ok::<Def, Infallible>(rules(def, &ending, &self.effects, supply, rewrites).0)
             };
-            let Ok(()) = trace.follow("rules", &def.body, &before, &mut run);
+            let Ok(()) = trace.follow("rules", def, &before, &mut run);
         }
         self.without_dead(&ruled)
     }

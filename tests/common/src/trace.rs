@@ -10,7 +10,6 @@ use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Pattern, Progr
 use lm::types::Type;
 use lm::value::Value;
 use lm::verify;
-use lmc::derive::passes;
 use lmc::derive::passes::laws;
 use lmc::derive::pipeline::{Pipeline, Stage, TraceStep};
 use lmc::derive::{call_order, forms};
@@ -168,11 +167,11 @@ fn is_the_same(old: &Outcome, new: &Outcome) -> Result<bool, String> {
     }
 }
 
-/// Checks that `lmc laws` lists the law of a step; or that it is a pass, as a whole.
+/// Checks that `lmc laws` lists the law of a step, or that it is a rule of the program.
 fn is_listed(step: &TraceStep) -> Result<(), String> {
     let name = &*step.law;
-    let is_of_pass = laws::all().any(|law| law.name == name) || passes::named(name).is_some();
-    match is_of_pass || law::all().contains_key(name) || step.pass == "rules" || name == "category" {
+    let is_of_pass = laws::all().any(|law| law.name == name);
+    match is_of_pass || law::all().contains_key(name) || step.pass == "rules" {
         true => Ok(()),
         false => Err("no such law is listed".into()),
     }
@@ -268,13 +267,28 @@ fn comes_back(p: &mut Pipeline, def: &Def) -> Result<(), String> {
 
 /// Returns a program of a definition, and all that it needs.
 fn with(p: &mut Pipeline, def: &Def) -> Result<Program, String> {
+    let needed = Def { body: with_laws(&def.body), ..def.clone() };
     let mut called = Vec::new();
-    call_order::calls(&def.body, &mut called);
+    call_order::calls(&needed.body, &mut called);
     for name in called.iter().filter(|name| **name != def.fun.name) {
         p.require(name).map_err(|error| error.to_string())?;
     }
     let all = p.program();
-    Ok(call_order::with_needed(def, &all.defs, &all.externals))
+    let mut program = call_order::with_needed(&needed, &all.defs, &all.externals);
+    program.defs.insert(def.fun.name.clone(), def.clone());
+    Ok(program)
+}
+
+/// Returns a term with the Jacobians of its primitives, which may call functions such as `digamma`.
+fn with_laws(e: &Expr) -> Expr {
+    let (mut all, mut supply) = (vec![e.clone()], lm::term::Supply::default());
+    e.visit(|e| {
+        if let Kind::App(Op::JacobianOf(p), args) = e.kind() {
+            let atoms: Vec<Expr> = args.iter().map(|a| Expr::var(&supply.fresh("x", a.ty().clone()))).collect();
+            all.push(law::jacobian_of(*p, &atoms));
+        }
+    });
+    Expr::tuple(all)
 }
 
 /// Returns the value of a definition; of a map in it, what it does to a vector. None, where arguments are not known.

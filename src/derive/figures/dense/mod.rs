@@ -208,8 +208,8 @@ impl Pipeline {
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
         let facts = Facts { directions: &both.params[1..], ..Facts::new(&self.effects) };
-        let both = self.watch.pass_with("hoist_residuals", &both, &facts, || {
-            hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
+        let both = self.watch.steps_with("hoist_residuals", &both, supply, &facts, |supply, rewrites| {
+            hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply, rewrites)
         });
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };
         let halves = partial_eval::cut(&both.body, FxHashSet::from_iter([v.id()]), supply);

@@ -24,6 +24,7 @@ use lm::effect::Effects;
 use lm::law::name_it;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::rewrites::Rewrites;
 use lm::scope::{occurrences, renamed};
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Derivative, Expr, Kind, Op, Pattern, Var};
@@ -41,7 +42,7 @@ pub fn apply_maps(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewrit
     let maps = FxHashMap::default();
     let mut pass = ApplyMaps { laws, effects, cx, maps, images: Vec::new(), expansions: MOST_EXPANSIONS };
     let body = pass.block(&def.body)?;
-    Ok(Def { body: without_unused_maps(&body, effects), ..def.clone() })
+    Ok(Def { body: without_unused_maps(&body, effects, cx.rewrites), ..def.clone() })
 }
 
 /// The side from which a map is applied.
@@ -150,7 +151,7 @@ impl ApplyMaps<'_, '_> {
     /// Returns what a variable stands for, if that is a tuple or tensor with maps, or a function. Maps keep their names.
     fn variable(&mut self, x: &Var, e: &Expr) -> Expr {
         match self.maps.get(&x.id()) {
-            Some(m) if x.ty().as_lm().is_none() && self.expansions > 0 => {
+            Some(m) if x.ty().as_lm().is_none() && self.expansions > 0 && self.cx.rewrites.may("let-map") => {
                 self.expansions -= 1;
                 renamed(m, self.cx.supply)
             }
@@ -307,15 +308,16 @@ fn is_value(e: &Expr) -> bool {
 }
 
 /// Returns the term without bindings of maps, or of what holds maps, that nothing uses.
-fn without_unused_maps(e: &Expr, effects: &Effects) -> Expr {
+fn without_unused_maps(e: &Expr, effects: &Effects, rewrites: &mut Rewrites) -> Expr {
     let mut e = e.clone();
     loop {
         let uses = occurrences(&e);
-        let is_kept = |b: &Binding| {
+        let mut is_kept = |b: &Binding| {
             let is_map = b.rhs.ty().mentions_lm() || matches!(b.rhs.kind(), Kind::Lam(..));
-            !is_map || effects.in_term(&b.rhs) || b.pattern.vars().iter().any(|x| uses.contains_key(&x.id()))
+            let is_used = b.pattern.vars().iter().any(|x| uses.contains_key(&x.id()));
+            !is_map || effects.in_term(&b.rhs) || is_used || !rewrites.may("let-dead")
         };
-        let kept = forms::with_bindings(&e, &is_kept);
+        let kept = forms::with_bindings(&e, &mut is_kept);
         if kept.size() == e.size() {
             return kept;
         }

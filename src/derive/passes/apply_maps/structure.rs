@@ -11,9 +11,15 @@ impl ApplyMaps<'_, '_> {
     pub(super) fn operator(&mut self, op: &Op, args: Vec<Expr>, of: &Expr, out: &mut Vec<Binding>) -> Expr {
         let of_maps = args.iter().any(|a| a.ty().mentions_lm());
         match op {
-            Op::Get(i, _) if of_maps => component(*i, &args[0]),
-            Op::Prim(Prim::Size) if of_maps && is_family(&args[0]) => size_of_family(&args[0]),
-            Op::Prim(Prim::Add) if args.iter().all(|f| matches!(f.kind(), Kind::Lam(..))) => pointwise(&args),
+            Op::Get(i, _) if of_maps && (!has_parts(&args[0]) || self.cx.rewrites.may("get-tuple")) => {
+                component(*i, &args[0])
+            }
+            Op::Prim(Prim::Size) if of_maps && is_family(&args[0]) && self.cx.rewrites.may("size-of-family") => {
+                size_of_family(&args[0])
+            }
+            Op::Prim(Prim::Add) if args.iter().all(is_function) && self.cx.rewrites.may("add-lambda") => {
+                pointwise(&args)
+            }
             Op::Prim(Prim::Index) if of_maps && is_family(&args[1]) && self.cx.rewrites.may("index-family") => {
                 self.element(&args[0], &args[1], of.span(), out)
             }
@@ -24,6 +30,15 @@ impl ApplyMaps<'_, '_> {
 
 fn app(op: &Op, args: Vec<Expr>, of: &Expr) -> Expr {
     Expr::try_app(op.clone(), args, of.span()).expect("types do not change")
+}
+
+fn is_function(e: &Expr) -> bool {
+    matches!(e.kind(), Kind::Lam(..))
+}
+
+/// Returns whether a component of the term is a component of one of its parts.
+fn has_parts(e: &Expr) -> bool {
+    matches!(e.kind(), Kind::Let(..) | Kind::App(Op::Tuple | Op::If, _))
 }
 
 /// Returns the sum of functions.

@@ -1,6 +1,6 @@
 //! Laws of maps under binders, of the passes `transpose` and `apply`.
 
-use super::PassLaw;
+use super::law::PassLaw;
 use super::run::{applied, transposed};
 
 #[rustfmt::skip]

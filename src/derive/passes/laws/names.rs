@@ -1,6 +1,6 @@
 //! Laws of names and normal form, of the passes `anf`, `simplify`, `dce`, `inline_single_uses` and `inline_marked`.
 
-use super::PassLaw;
+use super::law::PassLaw;
 use super::run::{in_place, inlined, normalised, simplified, without_dead};
 
 #[rustfmt::skip]

@@ -1,6 +1,6 @@
 //! Laws of linear maps in programs, of the passes `inline_maps` and `apply_maps`.
 
-use super::PassLaw;
+use super::law::PassLaw;
 use super::run::{inlined_maps, with_maps_applied};
 
 #[rustfmt::skip]
@@ -41,6 +41,19 @@ pub(super) static LAWS: &[PassLaw] = &[
                    (lmApply (index k (build 3 (lam (i : Integer) (lmScale 1.0 (to_float i))))) x))",
         after:  "(def f Float ((k : Integer) (x : Float))
                    (let ((t (index k (build 3 (lam (j : Integer) j)))) (i t) (s (to_float i))) (mul s x)))" },
+    PassLaw { name: "get-tuple", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "(e1, .., en).i = ei, (if c then a else b).i = if c then a.i else b.i   where the tuple has linear maps",
+        before: "(def f Float (x : Float) (lmApply (get$2$2 (let (y (sin x)) (tuple y (lmScale 1.0 y)))) 2.0))",
+        after:  "(def f Float (x : Float) (let (y (sin x)) (mul y 2.0)))" },
+    PassLaw { name: "size-of-family", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "size(build(n, λi. m)) = n, size([m1, .., mn]) = n   for linear maps",
+        before: "(def f Integer (x : Float) (size (build 3 (lam (i : Integer) (lmScale 1.0 x)))))",
+        after:  "(def f Integer (x : Float) 3)" },
+    PassLaw { name: "add-lambda", source: "derived", pass: "apply_maps", run: with_maps_applied,
+        text:   "(λi. a) + (λi. b) = λi. a + b",
+        before: "(def f Float (x : Float)
+                   (sum (build 3 (lmApply (lmAdd (lmL (lam (i : Integer) (lmScale 1.0 x))) (lmL (lam (j : Integer) (lmScale 1.0 2.0)))) x))))",
+        after:  "(def f Float (x : Float) (sum (build 3 (lam (i : Integer) (add (mul x x) (let (j i) (mul 2.0 x)))))))" },
     PassLaw { name: "apply-assert", source: "derived", pass: "apply_maps", run: with_maps_applied,
         text:   "assert(c, m) ⊙ x = assert(c, m ⊙ x), x ⊙ᴿ assert(c, m) = assert(c, x ⊙ᴿ m)",
         before: "(def f Float ((c : Bool) (x : Float)) (lmApply (assert c (lmScale 1.0 x)) x))",

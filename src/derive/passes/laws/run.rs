@@ -1,9 +1,11 @@
 //! Runs passes on the instances of their laws.
 
+use crate::derive::figures::checkpoints::segments::Checkpoints;
+use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::passes::{
     add_destinations, anf, apply, apply_maps, arrays, carry_states, cse, dce, dead_components, fuse_sums,
-    hoist_residuals, inline_maps, inline_marked, inline_single_uses, merge_calls, pair_recursive_calls, simplify,
-    transpose,
+    hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros, merge_calls, pair_recursive_calls,
+    simplify, split_pairs, transpose,
 };
 use crate::derive::schedule::strategy;
 use lm::effect::Effects;
@@ -20,6 +22,11 @@ const FUEL: usize = 10_000;
 
 pub(super) fn normalised(def: &Def, supply: &mut Supply) -> Def {
     anf::anf(def, supply, &mut Rewrites::all())
+}
+
+/// Returns the Jacobian, as the rules make it.
+pub(super) fn derived(def: &Def, supply: &mut Supply) -> Def {
+    jacobian(def, supply, &|_| false, Checkpoints::default()).expect("instances have derivatives")
 }
 
 pub(super) fn simplified(def: &Def, supply: &mut Supply) -> Def {
@@ -74,7 +81,7 @@ pub(super) fn without_dead(def: &Def, _: &mut Supply) -> Def {
 }
 
 pub(super) fn without_dead_components(def: &Def, supply: &mut Supply) -> Def {
-    dead_components::dead_components(def, supply)
+    dead_components::dead_components(def, supply, &mut Rewrites::all())
 }
 
 pub(super) fn shared(def: &Def, _: &mut Supply) -> Def {
@@ -94,7 +101,24 @@ pub(super) fn carried(def: &Def, supply: &mut Supply) -> Def {
 }
 
 pub(super) fn merged(def: &Def, supply: &mut Supply) -> Def {
-    merge_calls::merge_calls(def, &merge_calls::Records::default(), &[], &Effects::default(), supply)
+    let (records, all) = (merge_calls::Records::default(), &mut Rewrites::all());
+    merge_calls::merge_calls(def, &records, &[], &Effects::default(), supply, all)
+}
+
+/// In the instances the record of g is a number.
+pub(super) fn in_halves(def: &Def, supply: &mut Supply) -> Def {
+    with_halves(def, supply, &mut Rewrites::all())
+}
+
+/// Does the first rewrite of [`in_halves`] alone.
+pub(super) fn halved_once(def: &Def, supply: &mut Supply) -> Def {
+    with_halves(def, supply, &mut Rewrites::first(1))
+}
+
+fn with_halves(def: &Def, supply: &mut Supply, rewrites: &mut Rewrites) -> Def {
+    let g = Fun { name: FunName::base("g"), params: vec![Type::Float], result: Type::Float };
+    let records = merge_calls::Records::from_iter([(g.name.clone(), (Arc::new(g), Type::Float))]);
+    merge_calls::merge_calls(def, &records, &[], &Effects::default(), supply, rewrites)
 }
 
 /// In the instance g calls itself.
@@ -104,24 +128,43 @@ pub(super) fn paired(def: &Def, supply: &mut Supply) -> Def {
         &FxHashSet::from_iter([FunName::base("g")]),
         &Effects::default(),
         supply,
+        &mut Rewrites::all(),
     )
 }
 
 /// Runs the pass with the last parameter for the direction.
 pub(super) fn with_residuals(def: &Def, supply: &mut Supply) -> Def {
-    hoist_residuals::hoist_residuals(def, &def.params[def.params.len() - 1..], &Effects::default(), supply)
+    let late = &def.params[def.params.len() - 1..];
+    hoist_residuals::hoist_residuals(def, late, &Effects::default(), supply, &mut Rewrites::all())
 }
 
 pub(super) fn fused(def: &Def, supply: &mut Supply) -> Def {
+    with_sums_fused(def, supply, &mut Rewrites::all())
+}
+
+/// Does the first rewrite of [`fused`] alone.
+pub(super) fn fused_once(def: &Def, supply: &mut Supply) -> Def {
+    with_sums_fused(def, supply, &mut Rewrites::first(1))
+}
+
+fn with_sums_fused(def: &Def, supply: &mut Supply, rewrites: &mut Rewrites) -> Def {
     let effects = Effects::default();
-    fuse_sums::fuse_sums(def, &effects, supply, &|e| cse::cse_of_term(e, &effects))
+    fuse_sums::fuse_sums(def, &effects, supply, rewrites, &|e| cse::cse_of_term(e, &effects))
+}
+
+pub(super) fn with_pairs_split(def: &Def, _: &mut Supply) -> Def {
+    split_pairs::split_pairs(def, &mut Rewrites::all())
+}
+
+pub(super) fn with_literal_zeros(def: &Def, _: &mut Supply) -> Def {
+    literal_zeros::literal_zeros(def, &mut Rewrites::all())
 }
 
 /// In the instances g calls itself.
 pub(super) fn with_destinations(def: &Def, _: &mut Supply) -> Def {
     let params = vec![Type::vec(Type::Float), Type::Integer];
     let g = Arc::new(Fun { name: FunName::base("g"), params, result: Type::Float });
-    add_destinations::add_destinations(def, &|f| (*f == g.name).then(|| g.clone()))
+    add_destinations::add_destinations(def, &|f| (*f == g.name).then(|| g.clone()), &mut Rewrites::all())
 }
 
 pub(super) fn inlined(def: &Def, _: &mut Supply) -> Def {

@@ -1,9 +1,9 @@
 //! Laws by which work is done once, of the passes from `cse` on, and of folds and loops after them.
 
-use super::PassLaw;
+use super::law::PassLaw;
 use super::run::{
-    carried, fused, merged, paired, shared, with_arrays_fused, with_destinations, with_residuals,
-    without_dead_components,
+    carried, fused, fused_once, merged, shared, with_arrays_fused, with_destinations, with_literal_zeros,
+    with_pairs_split, with_residuals, without_dead_components,
 };
 
 #[rustfmt::skip]
@@ -33,23 +33,35 @@ pub(super) static LAWS: &[PassLaw] = &[
                    (let ((y (if c (sin x) x)) (z (if c (cos x) x))) (mul y z)))",
         after:  "(def f Float ((c : Bool) (x : Float))
                    (let ((y z) (if c (let ((a (sin x)) (b (cos x))) (tuple a b)) (tuple x x))) (mul y z)))" },
-    PassLaw { name: "call-jvp", source: "sec. 5.2", pass: "merge_calls", run: merged,
-        text:   "let y = f(s) in .. let dy = fwd$f(s, ds) in b = let (y, dy) = jvp$f(s, ds) in .. b",
-        before: "(def g Float (x : Float) (sin x))
-                 (def f Float ((x : Float) (dx : Float)) (let ((y (g x)) (dy ([fwd g] x dx))) (mul y dy)))",
-        after:  "(def f Float ((x : Float) (dx : Float)) (let ((y dy) ([jvp g] x dx)) (mul y dy)))" },
-    PassLaw { name: "call-value", source: "sec. 5.2", pass: "merge_calls", run: merged,
-        text:   "let (y, dy) = jvp$f(s, ds) in .. f(s) .. = let (y, dy) = jvp$f(s, ds) in .. y ..   likewise vjp$f",
-        before: "(def g Float (x : Float) (sin x))
-                 (def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (g x))) (mul y (get$2$2 t))))",
-        after:  "(def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (get$1$2 t))) (mul y (get$2$2 t))))" },
-    PassLaw { name: "call-vjp", source: "sec. 5.2", pass: "pair_recursive_calls", run: paired,
-        text:   "let y = f(s) in .. let ds = rev$f(s, dr) in b = .. let (y, ds) = vjp$f(s, dr) in .. b   when f calls itself, and y is not in dr",
-        before: "(def g Float (x : Float) (if (gt x 1.0) x (g (add x 1.0))))
-                 (def f Float ((x : Float) (dr : Float))
-                   (let ((y (g x)) (z (sin y)) (k (mul 2.0 dr)) (ds ([rev g] x k))) (mul z ds)))",
-        after:  "(def f Float ((x : Float) (dr : Float))
-                   (let ((k (mul 2.0 dr)) ((a b) ([vjp g] x k)) (y a) (ds b) (z (sin y))) (mul z ds)))" },
+    PassLaw { name: "if-cut", source: "sec. 6.1", pass: "merge_calls", run: merged,
+        text:   "let x = if c then (let u = p in b) else e in d = let u = if c then p else _ in let x = if c then b else e in d   before if-merge",
+        before: "(def f Float ((c : Bool) (x : Float))
+                   (let ((y (if c (sin x) x)) (z (sin y)) (w (if c (let (u (cos x)) (mul u z)) z))) (mul y w)))",
+        after:  "(def f Float ((c : Bool) (x : Float))
+                   (let (((y u) (if c (let ((b (cos x)) (a (sin x))) (tuple a b)) (tuple x ($dummy Float))))
+                         (z (sin y))
+                         (w (if c (mul u z) z)))
+                     (mul y w)))" },
+    PassLaw { name: "let-whole", source: "derived", pass: "merge_calls", run: merged,
+        text:   "let (x, ..) = f(s) in b = let t = f(s) in let (x, ..) = t in b",
+        before: "(def g (Tuple Float Float) (x : Float) (tuple x (sin x)))
+                 (def f Float (x : Float) (let ((y z) (g x)) (mul y z)))",
+        after:  "(def f Float (x : Float) (let ((t (g x)) ((y z) t)) (mul y z)))" },
+    PassLaw { name: "let-early", source: "derived", pass: "merge_calls", run: merged,
+        text:   "let x = e in .. let t = (x, ..) in b = let x = e in let t = (x, ..) in .. b   likewise components of x",
+        before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y)) (t (tuple x y))) (mul z (get$1$2 t))))",
+        after:  "(def f Float (x : Float) (let ((y (sin x)) (t (tuple x y)) (z (cos y))) (mul z (get$1$2 t))))" },
+    PassLaw { name: "sum-of-build", source: "derived", pass: "fuse_sums", run: fused_once,
+        text:   "let v = build(n, f) in .. sum(v) .. = .. sumbuild(n, f) ..   when v is not used elsewhere, before sumbuild-fuse",
+        before: "(def f Float ((n : Integer) (x : Float))
+                   (let ((v (build n (lam (i : Integer) (let (y (to_float i)) (sin y)))))
+                         (a (sum v))
+                         (b (sumbuild n (lam (j : Integer) (let ((u (to_float j)) (w (sin u))) (mul w x))))))
+                     (mul a b)))",
+        after:  "(def f Float ((n : Integer) (x : Float))
+                   (let ((a (sumbuild ($dummy Float) n (lam (i : Integer) (let (y (to_float i)) (sin y)))))
+                         (b (sumbuild n (lam (j : Integer) (let ((u (to_float j)) (w (sin u))) (mul w x))))))
+                     (mul a b)))" },
     PassLaw { name: "sumbuild-fuse", source: "derived", pass: "fuse_sums", run: fused,
         text:   "let a = sumbuild(n, λi. d) in .. let b = sumbuild(n, λi. e) in c = let (a, b) = sumbuild(n, λi. (d, e)) in .. c   when d and e share work",
         before: "(def f Float ((n : Integer) (x : Float))
@@ -125,6 +137,12 @@ pub(super) static LAWS: &[PassLaw] = &[
                    (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ([sufrevpass g] (mul y dr) r))))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
                    (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ($into (tuple v 2) ([sufrevpass g] (mul y dr) r)))))" },
+    PassLaw { name: "into-vjp", source: "derived", pass: "add_destinations", run: with_destinations,
+        text:   "vjp$f(s, dr) = $into(((), s), vjp$f(s, dr))   when f calls itself, and its values have one shape",
+        before: "(def g Float ((v : Vec Float) (n : Integer)) (if (lte n 0) (sum v) (mul 2.0 (g v (sub n 1)))))
+                 (def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 (get$2$2 ([vjp g] (tuple v 2) dr))))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (get$1$2 (get$2$2 ($into (tuple (tuple) (tuple v 2)) ([vjp g] (tuple v 2) dr)))))" },
     PassLaw { name: "build-component", source: "ours", pass: "dead_components", run: without_dead_components,
         text:   "let p = build(n, λi. (e1, .., en)) in b = let p = build(n, λi. ek) in b   when b reads p[j].k only",
         before: "(def f Float (x : Float)
@@ -145,6 +163,25 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def f Float (x : Float)
                    (let ((p (build 3 (lam (i : Integer) x))) (y (build 3 (lam (i : Integer) (index i p))))) (index 1 y)))",
         after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y p)) (index 1 y)))" },
+    PassLaw { name: "pairs-loop", source: "derived", pass: "split_pairs", run: with_pairs_split,
+        text:   "$loop(n, λp. a + b, s, w) = $loop(n, λp. (a.1 + b.1, a.2 + b.2), s, w)",
+        before: "(def f (Tuple Float (Vec Float)) ((x : Float) (v : Vec Float))
+                   ($loop 3 (lam (p : Tuple Integer Float)
+                              (let (((i s) p) (a (tuple s v)) (b (tuple x v))) (ts_add a b))) x v))",
+        after:  "(def f (Tuple Float (Vec Float)) ((x : Float) (v : Vec Float))
+                   ($loop 3 (lam (p : Tuple Integer Float)
+                              (let (((i s) p) (a (tuple s v)) (b (tuple x v)))
+                                (tuple (add (get$1$2 a) (get$1$2 b)) (ts_add (get$2$2 a) (get$2$2 b))))) x v))" },
+    PassLaw { name: "pairs-get", source: "derived", pass: "split_pairs", run: with_pairs_split,
+        text:   "let t = a + b in .. t.1 .. t.2 .. = .. a.1 + b.1 .. a.2 + b.2 ..   when each component is read once",
+        before: "(def f Float ((a : Tuple Float (Vec Float)) (b : Tuple Float (Vec Float)))
+                   (let (t (ts_add a b)) (mul (get$1$2 t) (sum (get$2$2 t)))))",
+        after:  "(def f Float ((a : Tuple Float (Vec Float)) (b : Tuple Float (Vec Float)))
+                   (mul (add (get$1$2 a) (get$1$2 b)) (sum (ts_add (get$2$2 a) (get$2$2 b)))))" },
+    PassLaw { name: "zero-literal", source: "derived", pass: "literal_zeros", run: with_literal_zeros,
+        text:   "ts_zero(w) = 0.0, or a tuple of such   when all values of its type have one shape",
+        before: "(def f (Tuple Float Float) (x : Float) (ts_zero (tuple x x)))",
+        after:  "(def f (Tuple Float Float) (x : Float) (tuple 0.0 0.0))" },
     PassLaw { name: "let-branch", source: "derived", pass: "arrays", run: with_arrays_fused,
         text:   "let x = e in if c then b else ts_zero(w) = if c then let x = e in b else ts_zero(w)",
         before: "(def f Float ((c : Bool) (x : Float)) (let (y (exp x)) (if c (mul y y) (ts_zero x))))",

@@ -1,6 +1,6 @@
 //! Merges calls: of a function's value, its derivatives, and their halves.
 
-use super::MergeCalls;
+use super::{MergeCalls, Merged};
 use crate::derive::partial_eval::depends_on;
 use lm::term::{Binding, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Var};
 use lm::types::Type;
@@ -16,7 +16,9 @@ impl MergeCalls<'_> {
         b: &Binding,
         g: &Arc<Fun>,
         at: super::Position,
-    ) -> Option<(Binding, Option<Binding>)> {
+    ) -> Option<Merged> {
+        let merged = |law, earlier, later| Some(Merged { law, earlier, later });
+        let renamed = |rhs| Some(Binding { pattern: b.pattern.clone(), rhs });
         if function_of_pair(f).is_some_and(|value| value == g.name.unrestricted()) {
             if depends_on(&a.rhs, &self.late) {
                 return None;
@@ -25,7 +27,7 @@ impl MergeCalls<'_> {
                 Pattern::Var(both) => Expr::get(1, Expr::var(both)),
                 Pattern::Tuple(parts) => Expr::var(&parts[0]),
             };
-            return Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: value })));
+            return merged("call-value", a.clone(), renamed(value));
         }
         if function_of_pair(g).is_some_and(|value| value == f.name.unrestricted()) {
             return self.value_from(a, b, at);
@@ -37,16 +39,18 @@ impl MergeCalls<'_> {
             // Two calls of `[jvp f]` at one s may be along different tangents.
             (Role::Value, Role::Value) if f.name == g.name && self.key_of(&a.rhs) == self.key_of(&b.rhs) => {
                 let Pattern::Var(y) = &a.pattern else { return None };
-                Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: Expr::var(y) })))
+                merged("let-share", a.clone(), renamed(Expr::var(y)))
             }
-            (Role::Value, Role::Fwd) if self.is_bound_before(&b.rhs, at) => Some((with_tangent(a, f, b, g)?, None)),
+            (Role::Value, Role::Fwd) if self.is_bound_before(&b.rhs, at) => {
+                merged("call-jvp", with_tangent(a, f, b, g)?, None)
+            }
             // The value may come after: all that it needs was there for the derivative.
-            (Role::Fwd, Role::Value) => Some((with_tangent(b, g, a, f)?, None)),
+            (Role::Fwd, Role::Value) => merged("call-jvp", with_tangent(b, g, a, f)?, None),
             (Role::Value, Role::Rev) => {
                 let Pattern::Var(y) = &a.pattern else { return None };
                 let of = role_of(g).1;
                 let (forward, r) = self.first_half(y.clone(), f, &of, args(&a.rhs))?;
-                Some((forward, Some(second_half(b, g, &of, &r))))
+                merged("call-split", forward, Some(second_half(b, g, &of, &r)))
             }
             (Role::Value, Role::FirstHalf) => {
                 let (Pattern::Var(y), [_, record]) = (&a.pattern, g.result.as_tuple()?) else { return None };
@@ -54,27 +58,22 @@ impl MergeCalls<'_> {
                 let pair = Expr::tuple([Expr::var(y), Expr::var(&r)]);
                 let rhs = Expr::app(Op::Call(g.clone()), args(&a.rhs));
                 let forward = Binding { pattern: Pattern::Tuple(vec![y.clone(), r]), rhs };
-                Some((forward, Some(Binding { pattern: b.pattern.clone(), rhs: pair })))
+                merged("call-both", forward, renamed(pair))
             }
             (Role::FirstHalf, Role::Value) => {
                 let [y, _] = a.pattern.vars() else { return None };
-                Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: Expr::var(y) })))
+                merged("call-value", a.clone(), renamed(Expr::var(y)))
             }
             (Role::FirstHalf, Role::Rev) if role_of(f).1 == role_of(g).1 => {
                 let [_, r] = a.pattern.vars() else { return None };
-                Some((a.clone(), Some(second_half(b, g, &role_of(f).1, r))))
+                merged("call-second-half", a.clone(), Some(second_half(b, g, &role_of(f).1, r)))
             }
             _ => None,
         }
     }
 
     /// Rewrites `y = f(s) .. t = jvp$f(s, ds)` to `(y, dy) = jvp$f(s, ds) .. t = (y, dy)`.
-    fn value_from(
-        &mut self,
-        value: &Binding,
-        both: &Binding,
-        at: super::Position,
-    ) -> Option<(Binding, Option<Binding>)> {
+    fn value_from(&mut self, value: &Binding, both: &Binding, at: super::Position) -> Option<Merged> {
         let (Pattern::Var(y), [_, tangent]) = (&value.pattern, both.rhs.ty().as_tuple()?) else { return None };
         if !self.is_bound_before(&both.rhs, at) {
             return None;
@@ -82,7 +81,8 @@ impl MergeCalls<'_> {
         let dy = self.supply.fresh("dy", tangent.clone());
         let pair = Expr::tuple([Expr::var(y), Expr::var(&dy)]);
         let first = Binding { pattern: Pattern::Tuple(vec![y.clone(), dy]), rhs: both.rhs.clone() };
-        Some((first, Some(Binding { pattern: both.pattern.clone(), rhs: pair })))
+        let later = Some(Binding { pattern: both.pattern.clone(), rhs: pair });
+        Some(Merged { law: "call-both", earlier: first, later })
     }
 
     /// Returns `(y, r) = suffwdpass$f(s)`, with r fresh; `None` for a function without halves. `of` is f, or f with
@@ -109,12 +109,12 @@ impl MergeCalls<'_> {
             if is_late {
                 late.extend(b.pattern.vars().iter().map(Var::id));
             }
-            if let Some(halves) = self.halves_of(b) {
-                out.extend(halves);
-            } else if let Some(halves) = self.halves_of_vjp(b).filter(|_| is_late) {
-                out.extend(halves);
-            } else {
-                out.push(Binding { pattern: b.pattern.clone(), rhs: self.halves_in_branches(&b.rhs, &late) });
+            let halves = self.halves_of(b).map(Vec::from);
+            let halves = halves.or_else(|| self.halves_of_vjp(b).filter(|_| is_late).map(Vec::from));
+            match halves {
+                Some(halves) if self.rewrites.may("call-halves") => out.extend(halves),
+                Some(_) => out.push(b.clone()),
+                None => out.push(Binding { pattern: b.pattern.clone(), rhs: self.halves_in_branches(&b.rhs, &late) }),
             }
         }
         match out.pop() {

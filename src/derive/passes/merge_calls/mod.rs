@@ -7,6 +7,7 @@
 //! let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
 //! let (y, dy) = jvp$g(s, ds) in .. g(s)       =   let (y, dy) = jvp$g(s, ds) in .. y         likewise vjp$g
 //! let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
+//! let x = if c then (let u = p in b) else e   =   let u = if c then p else _ in let x = if c then b else e
 //! ```
 //!
 //! The later computation moves up, so all that it needs must be bound there. Of a conditional, the part moves up whose
@@ -18,6 +19,7 @@
 //! same with branches for functions. Takes and gives: normal form.
 
 mod calls;
+mod order;
 
 use crate::derive::call_points::Tuples;
 use crate::derive::forms::shown;
@@ -25,6 +27,7 @@ use crate::derive::partial_eval::{cut_conditional, depends_on};
 use crate::derive::postcondition::Facts;
 use calls::{Role, function_of_pair, role_of};
 use lm::effect::Effects;
+use lm::rewrites::Rewrites;
 use lm::term::{Atom, Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,12 +40,20 @@ pub type Records = FxHashMap<FunName, (Arc<Fun>, Type)>;
 ///
 /// `records` has f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. Bindings that depend on the
 /// parameters `late` are not merged with others: a split cuts between the two.
-pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
+pub fn merge_calls(
+    def: &Def,
+    records: &Records,
+    late: &[Var],
+    effects: &Effects,
+    supply: &mut Supply,
+    rewrites: &mut Rewrites,
+) -> Def {
     let tuples = Tuples::bound_in(&def.body);
     let mut pass = MergeCalls {
         records,
         effects,
         supply,
+        rewrites,
         positions: FxHashMap::default(),
         tuples,
         late: late.iter().map(Var::id).collect(),
@@ -63,6 +74,7 @@ struct MergeCalls<'a> {
     records: &'a Records,
     effects: &'a Effects,
     supply: &'a mut Supply,
+    rewrites: &'a mut Rewrites,
     positions: FxHashMap<u32, Position>,
     /// The late parameters and the variables that depend on them.
     late: FxHashSet<u32>,
@@ -76,14 +88,26 @@ enum Key {
     Call(FunName, Vec<Atom>),
 }
 
+/// Two bindings as they are after a law.
+struct Merged {
+    law: &'static str,
+    earlier: Binding,
+    /// What is left of the later one.
+    later: Option<Binding>,
+}
+
+/// The bindings of a block, by their numbers. A binding that was merged has left its place; one that was cut is two.
+type Places = Vec<Vec<Binding>>;
+
 impl MergeCalls<'_> {
     fn merge_calls_in_block(&mut self, e: &Expr, depth: usize) -> Expr {
         let (bindings, result) = e.as_block();
         // The result takes part like a binding: it may be merged with one, or one with it.
         let last = self.supply.fresh("t", result.ty().clone());
-        let mut all: Vec<Option<Binding>> = bindings.iter().flat_map(|b| self.whole_first(b)).map(Some).collect();
-        all.push(Some(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() }));
-        let all = self.halves_before_values(projections_first(all));
+        let mut all: Vec<Binding> = bindings.iter().flat_map(|b| self.whole_first(b)).collect();
+        all.push(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() });
+        let all = order::projections_first(all, self.rewrites);
+        let all = self.halves_before_values(all);
         let all = self.merge_bindings(all, depth);
         let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.merge_in_branches(b, depth)).collect();
         match bindings.last() {
@@ -99,7 +123,7 @@ impl MergeCalls<'_> {
     /// already.
     fn whole_first(&mut self, b: &Binding) -> Vec<Binding> {
         let is_value = matches!(b.rhs.kind(), Kind::App(Op::Call(f), _) if role_of(f).0 != Role::FirstHalf);
-        if !is_value || matches!(b.pattern, Pattern::Var(_)) {
+        if !is_value || matches!(b.pattern, Pattern::Var(_)) || !self.rewrites.may("let-whole") {
             return vec![b.clone()];
         }
         let t = self.supply.fresh("t", b.rhs.ty().clone());
@@ -108,23 +132,24 @@ impl MergeCalls<'_> {
     }
 
     /// Rewrites a reverse derivative before the value at the same point to its halves: the first gives the value, too.
-    fn halves_before_values(&mut self, all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
+    fn halves_before_values(&mut self, all: Vec<Binding>) -> Places {
         let mut values: FxHashMap<Key, usize> = FxHashMap::default();
-        for (i, b) in all.iter().flatten().enumerate() {
+        for (i, b) in all.iter().enumerate() {
             let is_value = matches!(b.rhs.kind(), Kind::App(Op::Call(f), _) if role_of(f).0 == Role::Value);
             if let Some(key) = self.key_of(&b.rhs).filter(|_| is_value && !self.effects.in_term(&b.rhs)) {
                 values.insert(key, i);
             }
         }
         let mut out = Vec::with_capacity(all.len());
-        for (i, b) in all.into_iter().flatten().enumerate() {
+        for (i, b) in all.into_iter().enumerate() {
             let comes_first = self.key_of(&b.rhs).and_then(|key| values.get(&key)).is_some_and(|&value| value > i);
-            match self.halves_of(&b).filter(|_| comes_first) {
-                Some(halves) => out.extend(halves.map(Some)),
-                None => out.push(Some(b)),
+            let halves = self.halves_of(&b).filter(|_| comes_first && self.rewrites.may("call-halves"));
+            match halves {
+                Some(halves) => out.extend(halves),
+                None => out.push(b),
             }
         }
-        out
+        out.into_iter().map(|b| vec![b]).collect()
     }
 
     fn merge_in_branches(&mut self, b: Binding, depth: usize) -> Binding {
@@ -146,10 +171,10 @@ impl MergeCalls<'_> {
         Binding { pattern: b.pattern, rhs }
     }
 
-    fn merge_bindings(&mut self, mut all: Vec<Option<Binding>>, depth: usize) -> Vec<Binding> {
+    fn merge_bindings(&mut self, mut all: Places, depth: usize) -> Vec<Binding> {
         let mut first: FxHashMap<Key, usize> = FxHashMap::default();
         for i in 0..all.len() {
-            let Some(b) = all[i].clone() else { continue };
+            let Some(b) = all[i].last().cloned() else { continue };
             b.pattern.vars().iter().for_each(|x| self.set_position(x, Position(depth + 1, i)));
             if depends_on(&b.rhs, &self.late) {
                 self.late.extend(b.pattern.vars().iter().map(Var::id));
@@ -173,24 +198,26 @@ impl MergeCalls<'_> {
     }
 
     /// Merges binding i into binding j < i, if all that i needs is bound before j.
-    fn try_merge(&mut self, all: &mut [Option<Binding>], j: usize, i: usize, depth: usize) {
-        let (Some(a), Some(b)) = (all[j].clone(), all[i].clone()) else { return };
+    fn try_merge(&mut self, all: &mut Places, j: usize, i: usize, depth: usize) {
+        let (Some(a), Some(b)) = (all[j].last().cloned(), all[i].last().cloned()) else { return };
         // A derivative that comes with its value may have both keys.
-        if i == j {
+        if i == j || self.rewrites.is_spent() {
             return;
         }
         let merged = match (a.rhs.kind(), b.rhs.kind()) {
-            (Kind::App(Op::If, _), Kind::App(Op::If, _)) => self.merge_into(&a, &b, all, j, depth),
+            (Kind::App(Op::If, _), Kind::App(Op::If, _)) => self.merge_into(&a, &b, all, (j, i), depth),
             (Kind::App(Op::Call(f), _), Kind::App(Op::Call(g), _)) => {
                 let (f, g) = (f.clone(), g.clone());
                 self.merge_calls(&a, &f, &b, &g, Position(depth + 1, j))
             }
             _ => None,
         };
-        let Some((earlier, later)) = merged else { return };
-        earlier.pattern.vars().iter().for_each(|x| self.set_position(x, Position(depth + 1, j)));
-        all[j] = Some(earlier);
-        all[i] = later;
+        let Some(Merged { law, earlier, later }) = merged else { return };
+        if self.rewrites.may(law) {
+            earlier.pattern.vars().iter().for_each(|x| self.set_position(x, Position(depth + 1, j)));
+            all[j] = vec![earlier];
+            all[i] = later.into_iter().collect();
+        }
     }
 
     /// Merges the conditional b into a, or the part of b that does not depend on bindings between them.
@@ -198,18 +225,36 @@ impl MergeCalls<'_> {
         &mut self,
         a: &Binding,
         b: &Binding,
-        all: &[Option<Binding>],
-        j: usize,
+        all: &mut Places,
+        (j, i): (usize, usize),
         depth: usize,
-    ) -> Option<(Binding, Option<Binding>)> {
+    ) -> Option<Merged> {
+        let law = "if-merge";
         if self.is_bound_before(&b.rhs, Position(depth + 1, j)) {
-            return Some((self.merge_conditionals(a, b), None));
+            return Some(Merged { law, earlier: self.merge_conditionals(a, b), later: None });
         }
         let between = all[j..].iter().flatten().flat_map(|b| b.pattern.vars()).map(Var::id);
         let late: FxHashSet<u32> = between.chain(self.late.iter().copied()).collect();
+        let [forward, rest] = self.cut(b, late, &mut all[i])?;
+        Some(Merged { law, earlier: self.merge_conditionals(a, &forward), later: Some(rest) })
+    }
+
+    /// Cuts a conditional in two, and the reverse derivatives in its branches into halves; at its place is what the
+    /// rewrites that are left make of it.
+    fn cut(&mut self, b: &Binding, late: FxHashSet<u32>, place: &mut Vec<Binding>) -> Option<[Binding; 2]> {
+        let own = std::mem::replace(self.rewrites, Rewrites::all());
         let with_halves = self.halves_in_branches(&b.rhs, &late);
-        let (forward, rest) = cut_conditional(&with_halves, late, self.supply)?;
-        Some((self.merge_conditionals(a, &forward), Some(Binding { pattern: b.pattern.clone(), rhs: rest })))
+        *self.rewrites = own;
+        let (forward, rest) = cut_conditional(&with_halves, late.clone(), self.supply)?;
+        if self.rewrites.is_limited() {
+            *place = vec![Binding { pattern: b.pattern.clone(), rhs: self.halves_in_branches(&b.rhs, &late) }];
+        }
+        let both = [forward, Binding { pattern: b.pattern.clone(), rhs: rest }];
+        let is_cut = self.rewrites.may("if-cut");
+        if is_cut {
+            *place = both.to_vec();
+        }
+        is_cut.then_some(both)
     }
 
     fn key_of(&self, e: &Expr) -> Option<Key> {
@@ -292,28 +337,6 @@ impl MergeCalls<'_> {
         bindings.push(Binding { pattern: Pattern::Var(t.clone()), rhs: e.clone() });
         Expr::var(&t)
     }
-}
-
-/// Moves tuples and projections, also those by a pattern, right after what they are made of: there they hold back no
-/// merge.
-fn projections_first(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
-    let last = all.len() - 1;
-    let mut after: Vec<Vec<Binding>> = vec![Vec::new(); all.len() + 1];
-    // The slot in which each variable is bound: slot 0 is before the block's first binding.
-    let mut slots: FxHashMap<u32, usize> = FxHashMap::default();
-    for (i, b) in all.into_iter().flatten().enumerate() {
-        let is_projection = matches!((&b.pattern, b.rhs.kind()), (Pattern::Tuple(_), Kind::Var(_)));
-        let is_light = (is_projection || matches!(b.rhs.kind(), Kind::App(Op::Tuple | Op::Get(..), _))) && i < last;
-        let needs = lm::scope::occurrences(&b.rhs);
-        let earliest = needs.keys().filter_map(|x| slots.get(x)).copied().max().unwrap_or(0);
-        let slot = if is_light { earliest } else { i + 1 };
-        slots.extend(b.pattern.vars().iter().map(|x| (x.id(), slot)));
-        match is_light {
-            true => after[slot].push(b),
-            false => after[slot].insert(0, b),
-        }
-    }
-    after.into_iter().flatten().map(Some).collect()
 }
 
 /// Returns what breaks the postcondition: a conditional that can be merged with the first on its variable.
