@@ -16,6 +16,7 @@ use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::rewrites::Rewrites;
 use lm::scope::{free_variables, occurrences};
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
@@ -34,7 +35,8 @@ pub fn arrays(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) 
         let mut once = FxHashSet::default();
         used_once(&body, &mut FxHashSet::default(), &mut |x| uses.get(&x) == Some(&1), &mut once);
         let mut walk = Walk { laws, effects, once, by: FxHashMap::default(), cx };
-        let next = without_unused(&walk.block(&body)?, effects);
+        let walked = walk.block(&body)?;
+        let next = without_unused(&walked, effects, cx.rewrites);
         if next == body {
             break;
         }
@@ -214,13 +216,14 @@ fn used_once(e: &Expr, bound: &mut FxHashSet<u32>, is_once: &mut dyn FnMut(u32) 
 }
 
 /// Returns the term without bindings that nothing uses.
-fn without_unused(e: &Expr, effects: &Effects) -> Expr {
-    let e = e.map_children(|a| without_unused(a, effects));
+fn without_unused(e: &Expr, effects: &Effects, rewrites: &mut Rewrites) -> Expr {
+    let e = e.map_children(|a| without_unused(a, effects, rewrites));
     let Kind::Let(bindings, body) = e.kind() else { return e };
     let mut used = free_variables(body);
     let mut kept = Vec::new();
     for b in bindings.iter().rev() {
-        if effects.in_term(&b.rhs) || b.pattern.vars().iter().any(|x| used.contains(x)) {
+        let stays = effects.in_term(&b.rhs) || b.pattern.vars().iter().any(|x| used.contains(x));
+        if stays || !rewrites.may("let-dead") {
             used.extend(free_variables(&b.rhs));
             kept.insert(0, b.clone());
         }

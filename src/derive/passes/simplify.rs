@@ -148,7 +148,7 @@ impl Sweep<'_, '_> {
             return self.cx.rewrites.may(law).then(|| rhs.clone());
         }
         if let Some(maps) = rhs.args_of_prim(Prim::LmVCat)
-            && self.projected.get(&id).is_some_and(|n| self.uses.get(&id) == Some(n))
+            && is_only_projected(id, &self.projected, &self.uses)
             && self.cx.rewrites.may("let-vcat")
         {
             return Some(Expr::prim(Prim::LmVCat, maps.iter().map(|m| self.named(name, m, out)).collect::<Vec<_>>()));
@@ -208,6 +208,11 @@ fn prints(e: &Expr) -> bool {
         Kind::App(Op::Call(_), _) => true,
         Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
     })
+}
+
+/// Returns whether a map is used, and in projections only.
+fn is_only_projected(id: u32, projected: &FxHashMap<u32, usize>, uses: &FxHashMap<u32, usize>) -> bool {
+    projected.get(&id).is_some_and(|n| uses.get(&id) == Some(n))
 }
 
 /// Returns how often each map is projected: `π(i,n) ∘ Dx`, or `π(i,n) ∘ (Dx ∘ m)`.
@@ -275,9 +280,16 @@ fn is_operator_tree(m: &Expr) -> bool {
     }
 }
 
-/// Returns what breaks the postcondition: a trivial binding, or a map with an operand that changes nothing.
+/// Returns what breaks the postcondition: a trivial binding, a product of which only components are used, or a map with
+/// an operand that changes nothing.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
-    smallest_binding(&def.body, is_trivial).or_else(|| smallest(&def.body, has_idle_operand))
+    let (projected, uses) = (projections(&def.body), occurrences(&def.body));
+    let is_idle_product = |b: &Binding| match &b.pattern {
+        Pattern::Var(x) => b.rhs.args_of_prim(Prim::LmVCat).is_some() && is_only_projected(x.id(), &projected, &uses),
+        Pattern::Tuple(_) => false,
+    };
+    smallest_binding(&def.body, |b| is_trivial(b) || is_idle_product(b))
+        .or_else(|| smallest(&def.body, has_idle_operand))
 }
 
 fn is_trivial(b: &Binding) -> bool {
