@@ -18,7 +18,7 @@ pub use context::{Context, Spaces, codomain, domain};
 pub use matching::{name_it, sum};
 pub use native::{Head, component_source};
 pub use one_hot::is_one_hot;
-pub use rule::Named;
+pub use rule::{Named, without_names};
 
 use crate::notation::ks;
 use crate::prim::{self, JacobianRule, Prim};

@@ -7,12 +7,15 @@
 //! A parameter matches any term of its type that uses no variable bound by the template around it. A parameter that
 //! the template mentions twice matches the same term twice. Bound variables match bound variables. The names that a
 //! let gives do not count: a variable matches the term that it is bound to.
+//!
+//! A parameter f that is a function is applied to a bound variable in the template: `f(i)` matches any term that uses no
+//! other variable bound there. In the replacement, `f(k)` is that term with k for i (Miller's patterns: at most one match).
 
 use super::matching::name_it;
 use crate::alpha;
 use crate::effect::Effects;
 use crate::scope::{free_variables, occurrences, renamed, substitute};
-use crate::term::{Binding, Def, Expr, Kind, Op, Pattern, Rule, Supply, Var};
+use crate::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Rule, Supply, Var};
 use rustc_hash::FxHashMap;
 
 /// The term that each variable of a definition is bound to, if that has no effect.
@@ -68,9 +71,10 @@ pub fn without_names(e: &Expr) -> Expr {
 pub fn rewrite(rule: &Rule, named: &Named, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
     let is_named = matches!(e.kind(), Kind::Var(_) | Kind::Let(..));
     let mut matching = Matching {
-        params: &rule.params,
+        rule,
         named,
         terms: FxHashMap::default(),
+        functions: Vec::new(),
         bound: FxHashMap::default(),
         inner: Vec::new(),
     };
@@ -84,14 +88,26 @@ pub fn rewrite(rule: &Rule, named: &Named, e: &Expr, supply: &mut Supply, floats
         let is_copied = uses.get(&x.id()).is_some_and(|n| *n > 1);
         terms.insert(x.id(), if is_copied { name_it(&term, supply, floats) } else { term });
     }
-    Some(substitute(&renamed(&rule.replacement, supply), &terms))
+    let replacement = with_functions(&renamed(&rule.replacement, supply), &matching.functions, supply);
+    Some(substitute(&replacement, &terms))
+}
+
+/// Returns a replacement with the terms of functions in place of their calls: `f(e) = let i = e in b`, for f = λi. b.
+fn with_functions(e: &Expr, functions: &[(FunName, Var, Expr)], supply: &mut Supply) -> Expr {
+    let e = e.map_children(|child| with_functions(child, functions, supply));
+    let Kind::App(Op::Call(f), args) = e.kind() else { return e };
+    let Some((_, i, body)) = functions.iter().find(|(name, ..)| *name == f.name) else { return e };
+    let binding = Binding { pattern: Pattern::Var(i.clone()), rhs: args[0].clone() };
+    renamed(&Expr::block(vec![binding], body.clone()), supply)
 }
 
 struct Matching<'a> {
-    params: &'a [Var],
+    rule: &'a Rule,
     named: &'a Named,
     /// The term of each parameter.
     terms: FxHashMap<u32, Expr>,
+    /// The term of each function, with its variable.
+    functions: Vec<(FunName, Var, Expr)>,
     /// The variable that matches each variable bound by a function of the template.
     bound: FxHashMap<u32, Var>,
     /// The names that the matched term gives inside of it, in order.
@@ -104,7 +120,8 @@ impl Matching<'_> {
             return false;
         }
         match (template.kind(), e.kind()) {
-            (Kind::Var(x), _) if self.params.contains(x) => self.parameter(x, e),
+            (Kind::Var(x), _) if self.rule.params.contains(x) => self.parameter(x, e),
+            (Kind::App(Op::Call(f), args), _) if self.rule.functions.contains(f) => self.function(&f.name, &args[0], e),
             (Kind::Var(x), Kind::Var(y)) if self.bound.get(&x.id()) == Some(y) => true,
             (Kind::Const(c), Kind::Const(d)) => c == d,
             (Kind::App(f, args), Kind::App(g, others)) if f == g && *f != Op::Dummy => {
@@ -157,10 +174,33 @@ impl Matching<'_> {
         if let Some(term) = self.terms.get(&x.id()) {
             return alpha::exprs(term, &e);
         }
-        let escapes = free_variables(&e).iter().any(|y| self.bound.values().any(|z| z == y));
-        if !escapes {
+        let is_free = !self.mentions_bound(&e, None);
+        if is_free {
             self.terms.insert(x.id(), e);
         }
-        !escapes
+        is_free
+    }
+
+    /// Matches `f(i)`.
+    fn function(&mut self, f: &FunName, i: &Expr, e: &Expr) -> bool {
+        let e = self.with_inner_names(e);
+        let i =
+            i.as_var().and_then(|i| self.bound.get(&i.id())).expect("a template applies f to a bound variable").clone();
+        match self.functions.iter().find(|(name, ..)| name == f) {
+            Some((_, j, body)) => {
+                let lambda = |x: &Var, body: &Expr| Expr::lam(x.clone(), body.clone());
+                alpha::exprs(&lambda(j, body), &lambda(&i, &e))
+            }
+            None => {
+                let is_free = !self.mentions_bound(&e, Some(&i));
+                self.functions.push((f.clone(), i, e));
+                is_free
+            }
+        }
+    }
+
+    /// Returns whether a term uses a variable that the template binds around it, other than one.
+    fn mentions_bound(&self, e: &Expr, other: Option<&Var>) -> bool {
+        free_variables(e).iter().any(|y| Some(y) != other && self.bound.values().any(|z| z == y))
     }
 }

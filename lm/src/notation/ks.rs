@@ -73,7 +73,11 @@ fn print_def(def: &Def, width: usize, overridden: &Overridden) -> String {
 fn print_rule(rule: &Rule, width: usize, overridden: &Overridden) -> String {
     let arena = Arena::new();
     let printer = Printer { arena: &arena, names: Names::of(&rule.as_def()), overridden };
-    let params = printer.params(&rule.params);
+    let functions = rule.functions.iter().map(|f| {
+        let ty = Type::Lam(Arc::new(f.params[0].clone()), Arc::new(f.result.clone()));
+        arena.text(format!("({} : {ty})", f.name))
+    });
+    let params = printer.in_parentheses(rule.params.iter().map(|x| printer.param(x)).chain(functions).collect());
     let sides = [&rule.template, &rule.replacement].map(|e| arena.hardline().append(printer.expr(e, 1)));
     let head = arena.text(format!("(rule {} ", quoted(&rule.name))).append(params);
     let mut text = render(head.append(arena.concat(sides).nest(2)).append(")"), width);
@@ -110,7 +114,10 @@ impl<'a> Printer<'a> {
     }
 
     fn params(&self, params: &[Var]) -> Doc<'a> {
-        let params: Vec<Doc<'a>> = params.iter().map(|x| self.param(x)).collect();
+        self.in_parentheses(params.iter().map(|x| self.param(x)).collect())
+    }
+
+    fn in_parentheses(&self, params: Vec<Doc<'a>>) -> Doc<'a> {
         match params.len() {
             1 => self.arena.concat(params),
             _ => self.arena.intersperse(params, self.arena.line()).align().group().parens(),

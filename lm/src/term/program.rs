@@ -42,6 +42,8 @@ pub struct Rule {
     pub name: Arc<str>,
     /// The parameters: each matches any term of its type. The template mentions each.
     pub params: Vec<Var>,
+    /// The parameters that are functions, which the sides call. The template applies each to a variable that it binds.
+    pub functions: Vec<Arc<Fun>>,
     /// The pattern to replace.
     pub template: Expr,
     /// The replacement, of the same type.

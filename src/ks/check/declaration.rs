@@ -192,7 +192,7 @@ impl Checker {
     fn rule_head<'a>(&mut self, items: &'a [Sexp], span: Span) -> Option<RuleHead<'a>> {
         let [_, name, params, template, replacement] = items else { return self.malformed("rule", RULE, span) };
         let Shape::String(text) = &name.shape else { return self.malformed("rule", RULE, name.span) };
-        let params = self.params(params, Checker::supported_type);
+        let params = self.params(params, Checker::parameter_type);
         Some(RuleHead { name: text.clone(), params, template, replacement, span: name.span })
     }
 

@@ -167,6 +167,17 @@ pub fn unbound_pattern(name: impl Display, variable: impl Display) -> Diagnostic
     Diagnostic::error("E228", format!("the template of the rule `{name}` does not mention `{variable}`"))
 }
 
+/// Makes the error for a template that applies a function to a term that it does not bind.
+pub fn function_of_pattern(name: impl Display, function: impl Display) -> Diagnostic {
+    Diagnostic::error(
+        "E236",
+        format!("the template of the rule `{name}` applies `{function}` to something else than its own variable"),
+    )
+    .remedy(format!(
+        "apply `{function}` to the variable of a `lam` around it, as in `(build n (lam (i : Integer) ({function} i)))`"
+    ))
+}
+
 /// Makes the error for a call of a half of a reverse derivative when its record is not known yet.
 pub fn unknown_record(half: impl Display) -> Diagnostic {
     Diagnostic::error("E229", format!("the type of the record of `{half}` depends on itself"))

@@ -7,10 +7,14 @@ use crate::ks::check::declared::without_repeated;
 use crate::ks::check::error;
 use crate::ks::check::halves::order;
 use crate::ks::check::head::{Header, Item, RuleHead};
+use crate::ks::check::scope::Meaning;
+use crate::ks::check::terms::apply;
 use crate::ks::reader::Sexp;
 use indexmap::IndexSet;
+use lm::law::without_names;
 use lm::scope::free_variables;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Pattern, Rule, Span, Var};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Pattern, Rule, Span, Var};
+use lm::types::Type;
 use std::sync::Arc;
 
 impl Checker {
@@ -129,7 +133,13 @@ impl Checker {
     fn rule(&mut self, head: &RuleHead) -> Option<Rule> {
         let mark = self.scope.mark();
         let written = head.params.iter().flatten();
-        let params: Vec<Option<Var>> = written.map(|p| self.bind(&p.name, p.ty.clone())).collect();
+        let (mut params, mut functions) = (Vec::new(), Vec::new());
+        for p in written {
+            match &p.ty {
+                Some(Type::Lam(s, t)) => functions.push(self.bind_function(&p.name, s, t)),
+                ty => params.push(self.bind(&p.name, ty.clone())),
+            }
+        }
         let are_params_known = head.params.is_some();
         let sides = [head.template, head.replacement];
         let sides = sides.map(|side| if are_params_known { self.expr(side) } else { None });
@@ -145,7 +155,24 @@ impl Checker {
         if let Some(x) = params.iter().find(|x| !mentioned.contains(x)) {
             return self.fail(error::unbound_pattern(&head.name, x.name()), head.template.span);
         }
-        Some(Rule { name: head.name.clone(), params, template, replacement, span: head.span })
+        for f in &functions {
+            let error = match applications(f, &template) {
+                (0, _) => error::unbound_pattern(&head.name, &f.name),
+                (_, false) => error::function_of_pattern(&head.name, &f.name),
+                (_, true) => continue,
+            };
+            return self.fail(error, head.template.span);
+        }
+        Some(Rule { name: head.name.clone(), params, functions, template, replacement, span: head.span })
+    }
+
+    /// Makes a name of a rule mean a function `λx. f(x)`, where calls of f match any term that uses x.
+    fn bind_function(&mut self, name: &Arc<str>, s: &Type, t: &Type) -> Arc<Fun> {
+        let fun = Arc::new(Fun { name: FunName::base(name), params: vec![s.clone()], result: t.clone() });
+        let x = self.supply.fresh("x", s.clone());
+        let call = apply(Op::Call(fun.clone()), vec![Expr::var(&x)], Span::default());
+        self.scope.bind(name, Meaning::Function(Expr::lam(x, call)));
+        fun
     }
 
     /// Gives a definition the parameters that all calls of the function give it, where a derivative
@@ -168,11 +195,28 @@ impl Checker {
     }
 }
 
+/// Returns how often a template applies a function, and whether always to a variable that it binds.
+fn applications(f: &Arc<Fun>, template: &Expr) -> (usize, bool) {
+    let template = without_names(template);
+    let (free, mut count, mut are_bound) = (free_variables(&template), 0, true);
+    template.visit(|e| {
+        if let Some([i]) = e.args_of(&Op::Call(f.clone())) {
+            count += 1;
+            are_bound &= i.as_var().is_some_and(|i| !free.contains(i));
+        }
+    });
+    (count, are_bound)
+}
+
 /// Moves the definitions of the prelude that the program needs into it.
 fn include_what_is_called(checked: &mut Checked) {
     let bases = checked.requested.iter().map(|name| name.as_written());
     let bodies = checked.program.defs.values().map(|def| &def.body);
-    let replacements = checked.program.rules.iter().map(|rule| &rule.replacement);
-    let called: Vec<FunName> = bases.chain(bodies.chain(replacements).flat_map(callees)).collect();
+    let bodies = bodies.flat_map(callees);
+    let replacements = checked.program.rules.iter().flat_map(|rule| {
+        let is_own = |name: &FunName| rule.functions.iter().any(|f| f.name == *name);
+        callees(&rule.replacement).into_iter().filter(move |name| !is_own(name))
+    });
+    let called: Vec<FunName> = bases.chain(bodies).chain(replacements).collect();
     called.iter().for_each(|name| checked.include(name));
 }
