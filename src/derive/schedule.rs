@@ -122,6 +122,14 @@ const ARRAYS: &[&str] = &[
     "sumbuild-of-right", "if-known", "if-known-not", "eq-of-tuples", "if-of-and",
 ];
 
+/// The laws of arrays on loops that carry a state, and on sums of sums. They add and multiply in another order.
+#[rustfmt::skip]
+const LOOPS: &[&str] = &[
+    "fold-none", "fold-same", "fold-one-step", "fold-unswitch", "fold-taken", "fold-not-taken", "loop-from-zero",
+    "fold-linear-step", "fold-last", "fold-sum", "fold-product", "fold-linear", "late-last", "scale-of-scale",
+    "scale-of-chain", "sum-of-chain", "sum-of-scale", "chain-of-sums", "sum-of-sums", "scatter",
+];
+
 /// The schedules, in the order in which they are used.
 pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
     let jacobians: Vec<&str> = law::all().keys().map(|name| &**name).filter(|n| n.starts_with("jacobian-")).collect();
@@ -171,7 +179,7 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         Schedule {
             name: "directions",
             purpose: "a derivative along each direction, without the zeros of the direction",
-            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[ARRAYS, VECTORS])))),
+            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[ARRAYS, LOOPS, VECTORS])))),
         },
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
     ]

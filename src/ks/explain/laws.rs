@@ -156,7 +156,7 @@ fn instance(law: &Law) -> Option<(String, String)> {
     const LENGTH: usize = 2;
     let mut supply = Supply::default();
     let mut variable = |supply: &mut Supply, name: &str, ty: &Type| Expr::var(&supply.fresh(name, ty.clone()));
-    let before = law::check::instance(law, LENGTH, &mut || Type::Float, &mut variable, &mut supply)?;
+    let before = law::instance::instance(law, LENGTH, &mut || Type::Float, &mut variable, &mut supply)?;
     let mut bindings = Vec::new();
     let after = law.rewrite(&before, &mut supply, &mut bindings)?;
     let after = Expr::block(bindings, after);

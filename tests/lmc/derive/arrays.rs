@@ -29,12 +29,37 @@ const PROGRAM: &str = "
     (mul (mul (index i v) (index (tuple i j) m)) (index j v)))))))
 (def softmax (Vec Float) (v : Vec Float)
   (let ((e (map (lam (x : Float) (exp x)) v)) (s (sum e))) (map (lam (x : Float) (div x s)) e)))
+(def prod Float (v : Vec Float)
+  (fold (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0 v))
+(def largest Float (v : Vec Float)
+  (fold (lam (p : Tuple Float Float) (if (gt (get$2$2 p) (get$1$2 p)) (get$2$2 p) (get$1$2 p))) (index 0 v) v))
+(def horner Float ((a : Vec Float) (b : Vec Float))
+  (fold (lam (p : Tuple Float Integer) (let ((s i) p) (add (mul (index i a) s) (index i b))))
+        0.0 (build (size a) (lam (i : Integer) i))))
+(def smooth Float ((v : Vec Float) (x : Float))
+  (fold (lam (p : Tuple Float Float) (let ((s y) p) (add (mul x s) (mul (sub 1.0 x) (sin y))))) 0.0 v))
+(def gather Float ((v : Vec Float) (ix : Vec Integer))
+  (sumbuild (size ix) (lam (i : Integer) (let (y (index (index i ix) v)) (mul y y)))))
+(def nnmf Float ((u : Vec Float) (v : Vec Float) (a : Tensor 2 Float))
+  (sumbuild (size u) (lam (i : Integer) (sumbuild (size v) (lam (k : Integer)
+    (let (w (mul (index i u) (index k v))) (add (log w) (div (index (tuple i k) a) w))))))))
+(def two_layers Float ((w : Tensor 2 Float) (m : Tensor 2 Float) (x : Vec Float))
+  (let (h (build (get$1$2 (size m)) (lam (q : Integer)
+          (exp (sumbuild (size x) (lam (k : Integer) (mul (index (tuple q k) m) (index k x))))))))
+    (sumbuild (get$1$2 (size w)) (lam (p : Integer)
+      (let (y (sumbuild (size h) (lam (q : Integer) (mul (index (tuple p q) w) (index q h)))))
+        (mul y y))))))
 (def times (Vec Float) ((m : Tensor 2 Float) (v : Vec Float))
   (build (size v) (lam (i : Integer) (sumbuild (size v) (lam (j : Integer) (mul (index (tuple i j) m) (index j v)))))))
 ";
 
 fn vector(n: usize) -> Value {
     Value::vector((0..n).map(|i| Value::Float(0.5 + i as f64)).collect())
+}
+
+/// Places in a vector of n numbers, some of them several times.
+fn places(n: usize) -> Value {
+    Value::vector((0..n).map(|i| Value::Integer((i * i % n) as i64)).collect())
 }
 
 fn matrix(n: usize) -> Value {
@@ -62,6 +87,8 @@ type OfValue = (&'static str, fn(u64) -> u64);
 const VALUES: &[OfValue] = &[
     ("dot", |n| 2 * n - 1), ("lse", |n| 2 * n), ("norm", |n| 2 * n), ("uMv", |n| 2 * n * n + n - 1), ("trace", |n| n - 1),
     ("trace_of_product", |n| 2 * n * n - 1), ("quadratic", |n| 3 * n * n - 1), ("softmax", |n| 3 * n - 1),
+    ("prod", |n| n), ("largest", |_| 0), ("horner", |n| 2 * n), ("smooth", |n| 5 * n), ("gather", |n| 2 * n - 1),
+    ("nnmf", |n| 5 * n * n - 1), ("two_layers", |n| 4 * n * n + n - 1),
 ];
 
 #[rustfmt::skip]
@@ -79,6 +106,14 @@ const ROWS: &[Row] = &[
     ("quadratic",        &[2], |n| vec![matrix(n), vector(n)],            |n| 4 * n * n + n),
     ("softmax",          &[1], |n| vec![vector(n)],                       |n| 5 * n * n + 5 * n - 1),
     ("times",            &[2], |n| vec![matrix(n), vector(n)],            |n| 2 * n * n - n),
+    ("prod",             &[1], |n| vec![vector(n)],                       |n| 3 * n),
+    ("largest",          &[1], |n| vec![vector(n)],                       |_| 0),
+    ("horner",           &[1], |n| vec![vector(n), vector(n)],            |n| 4 * n),
+    ("horner",           &[2], |n| vec![vector(n), vector(n)],            |n| n),
+    ("smooth",           &[1], |n| vec![vector(n), Value::Float(0.5)],    |n| 5 * n),
+    ("gather",           &[1], |n| vec![vector(n), places(n)],            |n| 2 * n),
+    ("nnmf",             &[1], |n| vec![vector(n), vector(n), matrix(n)], |n| 8 * n * n),
+    ("two_layers",       &[3], |n| vec![matrix(n), matrix(n), vector(n)], |n| 10 * n * n - 2 * n),
 ];
 
 #[test]
