@@ -119,12 +119,12 @@ const ARRAYS: &[&str] = &[
     "index-of-rows", "index-of-deltas", "index-of-build", "size-of-build", "build-of-index", "index-of-delta",
     "sum-of-delta", "dot-of-delta", "dot-with-delta", "sum-of-deltas", "dot-of-floats", "scale-by-one", "scale-of-if",
     "scale-by-if", "neg-of-if", "add-of-ifs", "delta-of-if", "sumbuild-of-if", "sum-of-if", "sum-of-zeros", "sumbuild-of-left",
-    "sumbuild-of-right", "if-known", "if-known-not", "eq-of-tuples", "if-of-and",
+    "sumbuild-of-right", "if-known", "if-known-not", "eq-of-tuples", "if-of-and", "if-late-first",
 ];
 
 /// The laws of arrays on loops that carry a state, and on sums of sums. They add and multiply in another order.
 #[rustfmt::skip]
-const LOOPS: &[&str] = &[
+pub const LOOPS: &[&str] = &[
     "fold-none", "fold-same", "fold-one-step", "fold-unswitch", "fold-taken", "fold-not-taken", "loop-from-zero",
     "fold-linear-step", "fold-last", "fold-sum", "fold-product", "fold-linear", "late-last", "scale-of-scale",
     "scale-of-chain", "sum-of-chain", "sum-of-scale", "chain-of-sums", "sum-of-sums", "scatter",

@@ -1,10 +1,11 @@
 //! Writes the step of a loop as `a * x + b`, where it is linear in its state x.
 //!
 //! ```text
-//! x + (u + a * x)   =   (1.0 + a) * x + u               if c then a * x + b else x   =   (if c then a else 1.0) * x + (if c then b else 0)
+//! x + (u + a * x)               =   (1.0 + a) * x + u
+//! if c then a * x + b else x    =   (if c then a else 1.0) * x + (if c then b else 0)
 //! ```
 //!
-//! No pattern says that a term is linear. The laws of the form `a * x + b` are text: `laws/arrays.laws`.
+//! A branch without x has the coefficient 0.0. No pattern says that a term is linear. The laws of the form `a * x + b` are text: `laws/arrays.laws`.
 
 use super::context::Context;
 use super::native::{Head, Native};
@@ -17,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 #[rustfmt::skip]
 /// The rows of the table of laws.
 pub(super) static LINEAR_STEP: &[Native] = &[
-    Native { name: "fold-linear-step", source: "derived", text: "$loop(n, λ(i, x). (e, ()), z, w) = $loop(n, λ(i, x). (a * x + b, ()), z, w), e linear in x", head: Some(Head::Prim(Prim::Loop)), rewrite: linear_step },
+    Native { name: "fold-linear-step", source: "derived", text: "$loop(n, λ(i, x). (e, ()), z, w).1 = $loop(n, λ(i, x). (a * x + b, ()), z, w).1, e linear in x", head: Some(Head::Get), rewrite: linear_step },
 ];
 
 /// A term as `a * x + b`: the coefficient, if it is not 1.0, and b, if it is not zero.
@@ -28,7 +29,8 @@ struct Linear {
 }
 
 fn linear_step(e: &Expr, cx: &Context) -> Option<Expr> {
-    let [n, f, z, w] = e.args_of_prim(Prim::Loop)? else { return None };
+    let [of] = e.args_of(&Op::Get(1, 2))? else { return None };
+    let [n, f, z, w] = of.args_of_prim(Prim::Loop)? else { return None };
     let Kind::Lam(p, body) = f.kind() else { return None };
     let (bindings, result) = body.as_block();
     let (first, names) = bindings.split_first()?;
@@ -52,7 +54,7 @@ fn linear_step(e: &Expr, cx: &Context) -> Option<Expr> {
     }
     let bindings = [&[first.clone()], &names[..]].concat();
     let body = Expr::block(bindings, Expr::tuple([new, none.clone()]));
-    Some(Expr::prim(Prim::Loop, [n.clone(), Expr::lam(p.clone(), body), z.clone(), w.clone()]))
+    Some(Expr::get(1, Expr::prim(Prim::Loop, [n.clone(), Expr::lam(p.clone(), body), z.clone(), w.clone()])))
 }
 
 fn is_number(ty: &Type) -> bool {
@@ -98,26 +100,32 @@ impl Parts {
             (Op::Prim(Prim::Mul), [k, l]) if self.is_free(k) => Some(self.of(l)?.scaled(&|e| mul(k.clone(), e))),
             (Op::Prim(Prim::Mul), [l, k]) if self.is_free(k) => Some(self.of(l)?.scaled(&|e| mul(e, k.clone()))),
             (Op::If, [c, l, r]) if self.is_free(c) && has_no_binder(c) => {
-                let (l, r) = (self.of(l)?, self.of(r)?);
-                let choice = |l: Option<Expr>, r: Option<Expr>, without: Expr| match (l, r) {
-                    (None, None) => None,
-                    (l, r) => {
-                        let [l, r] = [l, r].map(|e| e.unwrap_or_else(|| without.clone()));
-                        Some(Expr::conditional(c.clone(), l, r))
-                    }
-                };
-                Some(Linear { a: choice(l.a, r.a, Expr::float(1.0)), b: choice(l.b, r.b, self.zero()) })
+                self.choice(c, self.branch(l)?, self.branch(r)?)
             }
             _ => None,
         }
     }
 
-    fn is_free(&self, e: &Expr) -> bool {
-        !free_variables(e).contains(&self.x)
+    /// Returns the parts of a branch, which may not depend on x.
+    fn branch(&self, e: &Expr) -> Option<Linear> {
+        let b = (*e != Expr::float(0.0)).then(|| e.clone());
+        if self.is_free(e) { Some(Linear { a: Some(Expr::float(0.0)), b }) } else { self.of(e) }
     }
 
-    fn zero(&self) -> Expr {
-        Expr::prim(Prim::ZeroOf, [Expr::dummy(self.x.ty().clone())])
+    fn choice(&self, c: &Expr, l: Linear, r: Linear) -> Option<Linear> {
+        let either = |l: Option<Expr>, r: Option<Expr>, without: Expr| match (l, r) {
+            (None, None) => None,
+            (l, r) => {
+                let [l, r] = [l, r].map(|e| e.unwrap_or_else(|| without.clone()));
+                Some(if l == r { l } else { Expr::conditional(c.clone(), l, r) })
+            }
+        };
+        let zero = Expr::prim(Prim::ZeroOf, [Expr::dummy(self.x.ty().clone())]);
+        Some(Linear { a: either(l.a, r.a, Expr::float(1.0)), b: either(l.b, r.b, zero) })
+    }
+
+    fn is_free(&self, e: &Expr) -> bool {
+        !free_variables(e).contains(&self.x)
     }
 
     fn sum(&self, p: Prim, l: &Expr, r: &Expr) -> Option<Linear> {

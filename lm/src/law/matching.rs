@@ -58,6 +58,13 @@ impl Subst {
         Expr::block(kept, e.clone())
     }
 
+    /// Returns the term of an inner name.
+    fn inner_term(&self, e: &Expr) -> Option<Expr> {
+        let x = e.as_var()?;
+        let named = |b: &&Binding| matches!(&b.pattern, Pattern::Var(y) if y == x);
+        self.names.iter().find(named).map(|b| b.rhs.clone())
+    }
+
     /// Takes a function of a tuple apart: gives its variables to binders, and returns its result.
     fn enter_step<'e>(&mut self, binders: &[Name], f: &'e Expr) -> Option<&'e Expr> {
         let Kind::Lam(p, body) = f.kind() else { return None };
@@ -108,6 +115,9 @@ impl Subst {
 
 /// Extends `subst` so that `p` becomes `e`; false when it cannot. Operators of `p` match what names stand for.
 pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
+    if let (Pat::App(..), Some(term)) = (p, subst.inner_term(e)) {
+        return matches(p, &term, subst, facts);
+    }
     if let (Pat::App(..), Some((term, is_once))) = (p, facts.term(e)) {
         let outer = subst.is_copy;
         subst.is_copy |= !is_once;

@@ -5,6 +5,7 @@ mod alpha;
 mod families;
 mod laws;
 mod lines;
+mod native_instances;
 mod notation;
 mod primitives;
 mod scheme;

@@ -14,11 +14,9 @@ use lm::facts::Facts;
 use lm::prim::Prim;
 use lm::rewrites::Rewrites;
 use lm::scope::free_variables;
-use lm::term::{Binding, Expr, Kind, Op, Var};
+use lm::term::{Binding, Constant, Expr, Kind, Op, Var};
+use lm::types::Type;
 use rustc_hash::FxHashSet;
-
-/// The law's name.
-const LAW: &str = "let-early";
 
 /// What may leave a loop.
 pub(super) struct Early<'a> {
@@ -50,7 +48,9 @@ impl<'a> Early<'a> {
         let mut kept = Vec::new();
         for b in bindings {
             match self.moved(b) {
-                Some(rhs) if self.rewrites.may(LAW) => self.found.push(Binding { pattern: b.pattern.clone(), rhs }),
+                Some((law, rhs)) if self.rewrites.may(law) => {
+                    self.found.push(Binding { pattern: b.pattern.clone(), rhs })
+                }
                 _ => {
                     self.stays.extend(b.pattern.vars().iter().map(Var::id));
                     kept.push(b.clone());
@@ -74,33 +74,35 @@ impl<'a> Early<'a> {
         Expr::conditional(c.clone(), yes, no).at(e.span())
     }
 
-    /// Returns the term of a binding as it is before the loop, if it may go there.
-    fn moved(&self, b: &Binding) -> Option<Expr> {
+    /// Returns the term of a binding as it is before the loop, if it may go there, and the law.
+    fn moved(&self, b: &Binding) -> Option<(&'static str, Expr)> {
         if self.varies(&b.rhs) || self.effects.in_term(&b.rhs) {
             return None;
         }
-        if self.facts.is_total(&b.rhs) { Some(b.rhs.clone()) } else { self.guarded(&b.rhs) }
+        if self.facts.is_total(&b.rhs) {
+            return Some(("let-early", b.rhs.clone()));
+        }
+        Some(("let-early-array", self.guarded(&b.rhs)?))
     }
 
     fn varies(&self, e: &Expr) -> bool {
         free_variables(e).iter().any(|x| self.stays.contains(&x.id()))
     }
 
-    /// Returns an array that has its elements only where some step computes it.
+    /// Returns an array, or a scan of one, that has its elements only where some step computes it.
     fn guarded(&self, e: &Expr) -> Option<Expr> {
-        let Kind::App(op, args) = e.kind() else { return None };
-        let at = match op {
-            Op::Prim(Prim::Build) if *args[0].ty() == lm::types::Type::Integer && self.facts.is_total(&args[0]) => {
+        let Kind::App(op @ Op::Prim(p), args) = e.kind() else { return None };
+        let args = match (p, args.as_slice()) {
+            (Prim::Build, [n, f]) if *n.ty() == Type::Integer && self.facts.is_total(n) => {
                 let c = self.path.clone()?.into_iter().reduce(|c, d| Expr::prim(Prim::And, [c, d]))?;
-                let n = Expr::conditional(c, args[0].clone(), Expr::integer(0));
-                return Some(Expr::app(op.clone(), vec![n, args[1].clone()]).at(e.span()));
+                vec![Expr::conditional(c, n.clone(), Expr::integer(0)), f.clone()]
             }
-            Op::Prim(Prim::Scanl) => 2,
+            (Prim::Scanl, [f, a, v]) if self.facts.is_total_function(f) && self.facts.is_total(a) => {
+                vec![f.clone(), a.clone(), self.guarded(v)?]
+            }
             _ => return None,
         };
-        let others_are_total = self.facts.is_total_function(&args[0]) && self.facts.is_total(&args[1]);
-        let guarded = self.guarded(&args[at]).filter(|_| others_are_total)?;
-        Some(Expr::app(op.clone(), vec![args[0].clone(), args[1].clone(), guarded]).at(e.span()))
+        Some(Expr::app(op.clone(), args).at(e.span()))
     }
 }
 
@@ -111,7 +113,7 @@ fn is_not_empty(n: &Expr) -> Expr {
         Some(axes) => (1..=axes.len())
             .map(|i| positive(Expr::get(i, n.clone())))
             .reduce(|c, d| Expr::prim(Prim::And, [c, d]))
-            .unwrap_or_else(|| Expr::constant(lm::term::Constant::Bool(true))),
+            .unwrap_or_else(|| Expr::constant(Constant::Bool(true))),
         None => positive(n.clone()),
     }
 }

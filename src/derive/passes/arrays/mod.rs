@@ -136,6 +136,12 @@ impl Walk<'_, '_> {
         Ok(if new == *e { e.clone() } else { new.at(e.span()) })
     }
 
+    /// Returns whether a term is a loop that is computed once for all directions, so that no branch is its place.
+    fn leaves_loop(&self, e: &Expr) -> bool {
+        let is_loop = || e.any(|e| matches!(e.kind(), Kind::Lam(..)));
+        self.directions > 0 && is_loop() && !self.cx.context.facts.is_late(e)
+    }
+
     fn application(&mut self, op: &Op, args: &[Expr], out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let around = self.is_of_result;
         self.is_of_result &= matches!(op, Op::Tuple | Op::Prim(Prim::Build));
@@ -199,7 +205,9 @@ impl Walk<'_, '_> {
         outside.extend(free_variables(other));
         let mut inside = Vec::new();
         for k in (0..out.len()).rev() {
-            let stays = self.effects.in_term(&out[k].rhs) || out[k].pattern.vars().iter().any(|x| outside.contains(x));
+            let stays = self.effects.in_term(&out[k].rhs)
+                || self.leaves_loop(&out[k].rhs)
+                || out[k].pattern.vars().iter().any(|x| outside.contains(x));
             if stays || !self.cx.rewrites.may("let-branch") {
                 outside.extend(free_variables(&out[k].rhs));
             } else {

@@ -149,4 +149,22 @@ pub(super) static LAWS: &[PassLaw] = &[
         text:   "let x = e in if c then b else ts_zero(w) = if c then let x = e in b else ts_zero(w)",
         before: "(def f Float ((c : Bool) (x : Float)) (let (y (exp x)) (if c (mul y y) (ts_zero x))))",
         after:  "(def f Float ((c : Bool) (x : Float)) (if c (let (y (exp x)) (mul y y)) (ts_zero x)))" },
+    PassLaw { name: "let-early", source: "Fig. 8a (ICFP)", pass: "arrays", run: with_arrays_fused,
+        text:   "build(n, λj. let t = e in b) = let t = e in build(n, λj. b)   when j is not in e, and e has a value",
+        before: "(def f (Vec Float) (v : Vec Float)
+                   (build (size v) (lam (j : Integer)
+                     (let (t (build 2 (lam (i : Integer) (exp (to_float i)))))
+                       (mul (add (index 0 t) (index 1 t)) (index j v))))))",
+        after:  "(def f (Vec Float) (v : Vec Float)
+                   (let (t (build 2 (lam (i : Integer) (exp (to_float i)))))
+                     (build (size v) (lam (j : Integer) (mul (add (index 0 t) (index 1 t)) (index j v))))))" },
+    PassLaw { name: "let-early-array", source: "Fig. 8a (ICFP)", pass: "arrays", run: with_arrays_fused,
+        text:   "build(n, λj. let t = build(m, f) in b) = let t = build(if 0 < n then m else 0, f) in build(n, λj. b)   when j is not in m and f",
+        before: "(def f (Vec Float) (v : Vec Float)
+                   (build (size v) (lam (j : Integer)
+                     (let (t (build 2 (lam (i : Integer) (exp (index i v)))))
+                       (mul (add (index 0 t) (index 1 t)) (index j v))))))",
+        after:  "(def f (Vec Float) (v : Vec Float)
+                   (let (t (build (if (lt 0 (size v)) 2 0) (lam (i : Integer) (exp (index i v)))))
+                     (build (size v) (lam (j : Integer) (mul (add (index 0 t) (index 1 t)) (index j v))))))" },
 ];
