@@ -21,6 +21,9 @@ pub(super) static LINEAR_STEP: &[Native] = &[
     Native { name: "fold-linear-step", source: "derived", text: "$loop(n, λ(i, x). (e, ()), z, w).1 = $loop(n, λ(i, x). (a * x + b, ()), z, w).1, e linear in x", head: Some(Head::Get), rewrite: linear_step },
 ];
 
+/// The nodes of the largest term that takes the place of a name.
+const MOST_NODES: usize = 500;
+
 /// A term as `a * x + b`: the coefficient, if it is not 1.0, and b, if it is not zero.
 #[derive(Clone)]
 struct Linear {
@@ -44,15 +47,15 @@ fn linear_step(e: &Expr, cx: &Context) -> Option<Expr> {
     }
     let (names, step) = without_names_of_state(x, names, step)?;
     let linear = Parts { x: x.clone() }.of(&step)?;
+    // Where no other law takes the form, it may cost more than the step as it is.
     let facts = &cx.facts;
-    let is_early = |e: &Option<Expr>| e.as_ref().is_none_or(|e| !facts.is_late(e));
-    // Names of the step stay, and may depend on directions.
-    let pays = cx.at_any_cost || is_early(&linear.a) && !(is_early(&linear.b) && !facts.is_late(z) && names.is_empty());
+    let is_early = linear.a.as_ref().is_none_or(|a| !facts.is_late(a));
+    let pays = cx.at_any_cost || facts.is_natural(n) && is_early && facts.is_late(linear.b.as_ref().unwrap_or(z));
     let new = linear.written(x);
-    if !pays || new == step {
+    if !pays || new == step || new.size() > 2 * MOST_NODES {
         return None;
     }
-    let bindings = [&[first.clone()], &names[..]].concat();
+    let bindings = [std::slice::from_ref(first), &names[..]].concat();
     let body = Expr::block(bindings, Expr::tuple([new, none.clone()]));
     Some(Expr::get(1, Expr::prim(Prim::Loop, [n.clone(), Expr::lam(p.clone(), body), z.clone(), w.clone()])))
 }
@@ -73,7 +76,10 @@ fn without_names_of_state(x: &Var, names: &[Binding], step: &Expr) -> Option<(Ve
         }
         let Pattern::Var(y) = &b.pattern else { return None };
         of_state.insert(y.id());
-        by.insert(y.id(), Some(rhs).filter(|rhs| has_no_binder(rhs))?);
+        if !has_no_binder(&rhs) || rhs.size() > MOST_NODES {
+            return None;
+        }
+        by.insert(y.id(), rhs);
     }
     Some((kept, substitute(step, &by)))
 }

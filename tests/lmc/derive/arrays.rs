@@ -182,9 +182,12 @@ fn gradients_by_columns_have_their_closed_forms() {
     });
 }
 
+/// A definition, and its arguments of size n.
+type Before = (&'static str, fn(usize) -> Vec<Value>);
+
 /// Derivatives along each direction as they are before the laws of arrays, and their arguments of size n.
 #[rustfmt::skip]
-const BEFORE: &[(&str, fn(usize) -> Vec<Value>)] = &[
+const BEFORE: &[Before] = &[
     ("(def f (Vec Float) (v : Vec Float)
         (let (s (scanl (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0 v))
           (build (size v) (lam (j : Integer)

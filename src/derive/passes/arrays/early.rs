@@ -65,8 +65,11 @@ impl<'a> Early<'a> {
         let otherwise = Expr::prim(Prim::Not, [c.clone()]);
         let [yes, no] = [(c, yes), (&otherwise, no)].map(|(c, branch)| {
             let around = self.path.clone();
-            self.path =
-                if self.varies(c) { None } else { around.clone().map(|path| [&path[..], &[c.clone()]].concat()) };
+            self.path = if self.varies(c) {
+                None
+            } else {
+                around.clone().map(|path| [&path[..], std::slice::from_ref(c)].concat())
+            };
             let branch = self.block(branch);
             self.path = around;
             branch
