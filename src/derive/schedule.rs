@@ -116,7 +116,7 @@ const VECTORS: &[&str] = &[
 /// The laws of arrays, by which derivatives along each direction lose their inner loops.
 #[rustfmt::skip]
 const ARRAYS: &[&str] = &[
-    "index-of-rows", "index-of-deltas", "index-of-build", "size-of-build", "build-of-index", "index-of-delta",
+    "index-of-rows", "index-of-deltas", "index-of-build", "size-of-build", "build-of-index", "index-of-delta", "index-of-delta-and", "sumbuild-of-pair",
     "sum-of-delta", "dot-of-delta", "dot-with-delta", "sum-of-deltas", "dot-of-floats", "scale-by-one", "scale-of-if",
     "scale-by-if", "neg-of-if", "add-of-ifs", "delta-of-if", "sumbuild-of-if", "sum-of-if", "sum-of-zeros", "sumbuild-of-left",
     "sumbuild-of-right", "if-known", "if-known-not", "eq-of-tuples", "if-of-and", "if-late-first",

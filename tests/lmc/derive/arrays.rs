@@ -239,3 +239,14 @@ fn without_the_laws_of_loops_each_direction_has_a_loop() {
         }
     });
 }
+
+#[test]
+fn rows_of_softmax_have_no_sum_over_the_zeros_of_a_direction() {
+    with_large_stack(|| {
+        let name = FunName::base("softmax").derived(Derivative::JacRev);
+        for n in [5, 20] {
+            let (found, size) = (arithmetic(&name, &|n| vec![vector(n)], n), n as u64);
+            assert_eq!(found, 2 * size * size + 7 * size - 1, "at {n}");
+        }
+    });
+}

@@ -84,6 +84,11 @@ impl Walk<'_, '_> {
                     self.by.insert(x.id(), rhs);
                     return Ok(());
                 }
+                if let Some(parts) = rhs.args_of(&Op::Tuple)
+                    && self.cx.rewrites.may("let-components")
+                {
+                    return self.by_components(x, parts, out);
+                }
             }
             (Pattern::Tuple(xs), Some(parts)) if self.cx.rewrites.may("let-tuple") => {
                 let one = |(x, part): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: part.clone() };
@@ -97,6 +102,20 @@ impl Walk<'_, '_> {
             self.cx.context.facts.name(&b, is_once);
         }
         out.push(b);
+        Ok(())
+    }
+
+    /// Names the components of a tuple, instead of the tuple.
+    fn by_components(&mut self, x: &Var, parts: &[Expr], out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
+        let mut names = Vec::with_capacity(parts.len());
+        for part in parts {
+            let y = self.cx.supply.fresh(x.name(), part.ty().clone());
+            names.push(Expr::var(&y));
+            self.binding(&Binding { pattern: Pattern::Var(y), rhs: part.clone() }, out)?;
+        }
+        let names = names.iter().map(|y| self.by.get(&y.as_var().expect("a name").id()).unwrap_or(y).clone());
+        let tuple = Expr::tuple(names.collect::<Vec<_>>());
+        self.by.insert(x.id(), tuple);
         Ok(())
     }
 

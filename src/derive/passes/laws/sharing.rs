@@ -149,6 +149,10 @@ pub(super) static LAWS: &[PassLaw] = &[
         text:   "let x = e in if c then b else ts_zero(w) = if c then let x = e in b else ts_zero(w)",
         before: "(def f Float ((c : Bool) (x : Float)) (let (y (exp x)) (if c (mul y y) (ts_zero x))))",
         after:  "(def f Float ((c : Bool) (x : Float)) (if c (let (y (exp x)) (mul y y)) (ts_zero x)))" },
+    PassLaw { name: "let-components", source: "derived", pass: "arrays", run: with_arrays_fused,
+        text:   "let x = (e, ..) in b = let y = e in .. b[x := (y, ..)]",
+        before: "(def f Float (x : Float) (let (t (tuple (exp x) (sin x))) (mul (get$1$2 t) (mul (get$1$2 t) (get$2$2 t)))))",
+        after:  "(def f Float (x : Float) (let (y (exp x)) (mul y (mul y (sin x)))))" },
     PassLaw { name: "let-early", source: "Fig. 8a (ICFP)", pass: "arrays", run: with_arrays_fused,
         text:   "build(n, λj. let t = e in b) = let t = e in build(n, λj. b)   when j is not in e, and e has a value",
         before: "(def f (Vec Float) (v : Vec Float)
