@@ -250,3 +250,48 @@ fn rows_of_softmax_have_no_sum_over_the_zeros_of_a_direction() {
         }
     });
 }
+
+fn numbers(v: &Value, out: &mut Vec<f64>) {
+    match v {
+        Value::Float(x) => out.push(*x),
+        Value::Tuple(parts) => parts.iter().for_each(|part| numbers(part, out)),
+        Value::Tensor(t) => t.elements().iter().for_each(|element| numbers(element, out)),
+        other => panic!("{other:?} is no gradient"),
+    }
+}
+
+/// Sizes 0 and 1 have loops of no step and of one.
+#[test]
+fn gradients_by_columns_are_those_of_reverse_mode() {
+    with_large_stack(|| {
+        let mut compared = 0;
+        let of_floats = ROWS.iter().filter(|(fun, ..)| !["softmax", "times"].contains(fun));
+        for (fun, varying, arguments, _) in of_floats {
+            let paths: Vec<Path> = varying.iter().map(|i| vec![*i]).collect();
+            let whole = arguments(2).len() == varying.len();
+            let f = FunName::base(fun);
+            let of = if whole { f.clone() } else { f.restricted(&paths) };
+            let [columns, reverse] = [Derivative::JacFwd, Derivative::Rev].map(|d| of.derived(d));
+            let mut p = cost::pipeline(PROGRAM, Derivation::default()).expect("the program is right");
+            for name in [&columns, &reverse] {
+                p.require(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+            for n in [0, 1, 2, 7] {
+                let args = arguments(n);
+                if cost::call(&p, &f, &args).is_err() {
+                    continue;
+                }
+                let point = if let [one] = args.as_slice() { one.clone() } else { Value::Tuple(args.clone()) };
+                let [mut found, mut expected] = [Vec::new(), Vec::new()];
+                numbers(&cost::call(&p, &columns, &args).expect("the value has one").0, &mut found);
+                let by_reverse = cost::call(&p, &reverse, &[point, Value::Float(1.0)]).expect("the value has one");
+                numbers(&by_reverse.0, &mut expected);
+                let is_near = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-12 * (1.0 + y.abs());
+                assert_eq!(found.len(), expected.len(), "{columns} at {n}");
+                assert!(found.iter().zip(&expected).all(is_near), "{columns} at {n}: {found:?}, not {expected:?}");
+                compared += found.len();
+            }
+        }
+        assert!(compared > 300, "{compared} numbers");
+    });
+}
