@@ -61,8 +61,7 @@ impl Subst {
     /// Returns the term of an inner name.
     fn inner_term(&self, e: &Expr) -> Option<Expr> {
         let x = e.as_var()?;
-        let named = |b: &&Binding| matches!(&b.pattern, Pattern::Var(y) if y == x);
-        self.names.iter().find(named).map(|b| b.rhs.clone())
+        self.names.iter().find(|b| matches!(&b.pattern, Pattern::Var(y) if y == x)).map(|b| b.rhs.clone())
     }
 
     /// Takes a function of a tuple apart: gives its variables to binders, and returns its result.
@@ -126,8 +125,7 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
         return found;
     }
     match p {
-        Pat::Domain | Pat::Codomain => true,
-        Pat::FloatWitness => true,
+        Pat::Domain | Pat::Codomain | Pat::FloatWitness => true,
         // What is in the term of a name stays there, too.
         Pat::Meta(_) | Pat::Applied(..) if subst.is_copy && !facts.is_cheap(e) => false,
         Pat::Meta(name) => match subst.term(name) {
