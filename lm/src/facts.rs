@@ -12,9 +12,10 @@
 //! side conditions on indices need the sizes of Using rewrite strategies .. (FTfJP 2023).
 
 use crate::prim::{Cost, Effect, Prim};
+use crate::scope::free_variables;
 use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is known.
 #[derive(Debug, Default)]
@@ -26,6 +27,8 @@ pub struct Facts {
     conditions: Vec<(Expr, bool)>,
     /// Sizes that a check found equal, where it was made before.
     equal: Vec<(Expr, Expr)>,
+    /// The directions, and the names of what depends on them.
+    late: FxHashSet<u32>,
 }
 
 /// The number of facts that hold in blocks, at a point of a walk.
@@ -43,6 +46,9 @@ struct Named {
 impl Facts {
     /// Learns what a name stands for.
     pub fn name(&mut self, b: &Binding, is_once: bool) {
+        if self.is_late(&b.rhs) {
+            self.late.extend(b.pattern.vars().iter().map(Var::id));
+        }
         if let Pattern::Var(x) = &b.pattern {
             self.names.insert(x.id(), Named { term: b.rhs.clone(), is_once });
         }
@@ -62,6 +68,16 @@ impl Facts {
     pub fn index(&mut self, i: &Var, size: &Expr) {
         let size = self.number(size);
         self.sizes.insert(i.id(), size);
+    }
+
+    /// Learns that a variable is a direction.
+    pub fn direction(&mut self, j: &Var) {
+        self.late.insert(j.id());
+    }
+
+    /// Returns whether a term depends on a direction.
+    pub fn is_late(&self, e: &Expr) -> bool {
+        !self.late.is_empty() && free_variables(e).iter().any(|x| self.late.contains(&x.id()))
     }
 
     /// Learns the value of a condition, where a branch is entered.
@@ -97,7 +113,19 @@ impl Facts {
 
     /// Returns whether an index is in range for a size: `0 <= k < n`.
     pub fn is_below(&self, k: &Expr, n: &Expr) -> bool {
-        let (k, n) = (self.number(k), self.number(n));
+        let n = self.number(n);
+        // What is known of the name itself, before its term.
+        if self.size_of_index(k).is_some_and(|size| is_at_most(&size, &n)) {
+            return true;
+        }
+        let (less, c) = base(&n);
+        if c > 0 && less != Expr::integer(0) && self.is_below(k, &less) {
+            return true;
+        }
+        let k = self.number(k);
+        if let Some([last, k]) = k.args_of_prim(Prim::Sub) {
+            return *last == shifted(&n, -1) && self.is_below(k, &n);
+        }
         if let Some(ks) = k.args_of(&Op::Tuple) {
             return ks.iter().enumerate().all(|(i, k)| self.is_below(k, &Expr::get(i + 1, n.clone())));
         }
@@ -111,6 +139,20 @@ impl Facts {
                 let (i, c) = base(&k);
                 c >= 0 && self.size_of_index(&i).is_some_and(|size| is_at_most(&shifted(&size, c), &n))
             }
+        }
+    }
+
+    /// Returns whether a number is known not to be negative.
+    pub fn is_natural(&self, n: &Expr) -> bool {
+        let n = self.number(n);
+        match n.kind() {
+            Kind::Const(Constant::Integer(n)) => *n >= 0,
+            Kind::App(Op::Prim(Prim::Size), _) => true,
+            Kind::App(Op::Prim(Prim::Add), args) | Kind::App(Op::Tuple, args) => {
+                args.iter().all(|a| self.is_natural(a))
+            }
+            Kind::App(Op::Get(..), args) => args[0].args_of_prim(Prim::Size).is_some(),
+            Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
         }
     }
 
@@ -130,10 +172,29 @@ impl Facts {
             Kind::App(Op::Prim(Prim::Index), args) => {
                 args.iter().all(|a| self.is_total(a)) && self.is_below(&args[0], &size(&args[1]))
             }
+            Kind::App(Op::Prim(Prim::AsSize), args) => self.is_natural(&args[0]),
+            Kind::App(Op::Prim(p @ (Prim::Build | Prim::SumBuild)), args) => {
+                let [.., n, f] = args.as_slice() else { return false };
+                // Sums of tensors fail where their sizes differ.
+                let is_sum_of_numbers = *p == Prim::Build || e.ty().has_fixed_shape();
+                is_sum_of_numbers && self.is_natural(n) && self.is_total_function(f)
+            }
+            Kind::App(Op::Prim(Prim::Fold | Prim::Scanl), args) => {
+                self.is_total_function(&args[0]) && args[1..].iter().all(|a| self.is_total(a))
+            }
+            Kind::App(Op::Prim(Prim::Loop), args) => {
+                self.is_total_function(&args[1])
+                    && args.iter().all(|a| matches!(a.kind(), Kind::Lam(..)) || self.is_total(a))
+            }
             Kind::App(op, args) => is_total_operator(op, e.ty()) && args.iter().all(|a| self.is_total(a)),
             Kind::Let(bindings, body) => bindings.iter().all(|b| self.is_total(&b.rhs)) && self.is_total(body),
             Kind::Lam(..) => false,
         }
+    }
+
+    /// Returns whether a function has a value, whatever it is given.
+    pub fn is_total_function(&self, f: &Expr) -> bool {
+        matches!(f.kind(), Kind::Lam(_, body) if self.is_total(body))
     }
 
     /// Returns whether it costs no more to compute a term again than to read its value: a few operations on numbers, no
@@ -203,6 +264,7 @@ impl Facts {
                 self.size_of(&args[0])
             }
             Kind::App(Op::Prim(Prim::Mul), args) => self.size_of(&args[1]),
+            Kind::App(Op::Prim(Prim::Scanl), args) => Expr::prim(Prim::Add, [self.size_of(&args[2]), Expr::integer(1)]),
             Kind::App(Op::Prim(Prim::VecInit), args) => Expr::integer(args.len() as i64),
             _ => size(v),
         }
@@ -243,6 +305,7 @@ fn has_size(e: &Expr) -> bool {
                 | Prim::Mul
                 | Prim::ZeroOf
                 | Prim::VecInit
+                | Prim::Scanl
         ),
         Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
     }

@@ -116,10 +116,18 @@ const VECTORS: &[&str] = &[
 /// The laws of arrays, by which derivatives along each direction lose their inner loops.
 #[rustfmt::skip]
 const ARRAYS: &[&str] = &[
-    "index-of-rows", "index-of-deltas", "index-of-build", "size-of-build", "build-of-index", "index-of-delta",
+    "index-of-rows", "index-of-deltas", "index-of-build", "size-of-build", "build-of-index", "index-of-delta", "index-of-delta-and", "sumbuild-of-pair",
     "sum-of-delta", "dot-of-delta", "dot-with-delta", "sum-of-deltas", "dot-of-floats", "scale-by-one", "scale-of-if",
     "scale-by-if", "neg-of-if", "add-of-ifs", "delta-of-if", "sumbuild-of-if", "sum-of-if", "sum-of-zeros", "sumbuild-of-left",
-    "sumbuild-of-right", "if-known", "if-known-not", "eq-of-tuples", "if-of-and",
+    "sumbuild-of-right", "if-known", "if-known-not", "eq-of-tuples", "if-of-and", "if-late-first",
+];
+
+/// The laws of arrays on loops that carry a state, and on sums of sums. They add and multiply in another order.
+#[rustfmt::skip]
+pub const LOOPS: &[&str] = &[
+    "fold-none", "fold-same", "fold-one-step", "fold-unswitch", "fold-taken", "fold-not-taken", "loop-from-zero",
+    "fold-linear-step", "fold-last", "fold-sum", "fold-product", "fold-linear", "late-last", "scale-of-scale",
+    "scale-of-chain", "sum-of-chain", "sum-of-scale", "chain-of-sums", "sum-of-sums", "scatter",
 ];
 
 /// The schedules, in the order in which they are used.
@@ -171,7 +179,7 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         Schedule {
             name: "directions",
             purpose: "a derivative along each direction, without the zeros of the direction",
-            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[ARRAYS, VECTORS])))),
+            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[ARRAYS, LOOPS, VECTORS])))),
         },
         Schedule {
             name: "elements",

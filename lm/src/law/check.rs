@@ -1,15 +1,13 @@
-//! Checks that both sides of a law have one type; makes instances of its left side, for tests.
+//! Checks that both sides of a law have one type.
 //!
 //! Types are inferred by unification over the typing rules of the primitives' table. A sequence is checked at lengths
 //! 1, 2 and 3.
 
-use super::context::Context;
-use super::matching::{Builder, Subst};
 use super::pattern::Pat;
 use super::{Body, Equation, Law};
 use crate::prim::Prim;
 use crate::scheme::Scheme;
-use crate::term::{Expr, Op, Supply, Var};
+use crate::term::Op;
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -26,69 +24,24 @@ pub fn well_typed(law: &Law) {
     }
 }
 
-/// Returns a closed instance of the law's left side: sequences of length `count`, each type variable a type of
-/// `ground`, each metavariable a term of `term`. Variables are of `supply`. Returns `None` for a law without a left side as a pattern.
-pub fn instance(
-    law: &Law,
-    count: usize,
-    ground: &mut impl FnMut() -> Type,
-    term: &mut impl FnMut(&mut Supply, &str, &Type) -> Expr,
-    supply: &mut Supply,
-) -> Option<Expr> {
-    let Body::Equation(Equation { lhs, rhs, .. }) = &law.body else {
-        return None;
-    };
-    let mut types = infer(lhs, rhs, count).expect("laws are checked when they are loaded");
-    let mut metas: Vec<Name> = types.metas.keys().cloned().collect();
-    // A pattern of any type comes last: beside a tensor it may be an index, which has a certain type.
-    metas.sort_by_key(|name| (matches!(types.resolve(&types.metas[name]), Scheme::Var(..)), name.clone()));
-    let mut terms = Vec::new();
-    for name in metas {
-        let scheme = types.metas[&name].clone();
-        let ty = types.ground(&scheme, ground);
-        terms.push((name.clone(), term(supply, name.split('#').next()?, &ty)));
-    }
-    let mut subst = Subst::of(terms);
-    for (name, arity) in applied(lhs) {
-        let ty = subst.term(&name).expect("it has a type").ty().clone();
-        let binders: Vec<Var> = (0..arity).map(|_| supply.fresh("i", Type::Integer)).collect();
-        // A term that each binder counts for.
-        let body = binders.iter().fold(term(supply, &name, &ty), |body, i| {
-            let first = Expr::prim(Prim::Eq, [Expr::var(i), Expr::integer(0)]);
-            Expr::conditional(first, body, term(supply, &name, &ty))
-        });
-        subst.give(name, binders, body);
-    }
-    let lhs = with_witnesses(&expand(lhs, count, &lhs.sequences()));
-    Builder { subst: &subst, whole: &Expr::integer(0), supply, cx: &Context::default() }.build(&lhs)
-}
-
-/// Returns the metavariables with arguments, and the number of these.
-fn applied(p: &Pat) -> Vec<(Name, usize)> {
-    let mut found = Vec::new();
-    p.visit(&mut |p| {
-        if let Pat::Applied(name, args) = p {
-            found.push((name.clone(), args.len()));
-        }
-    });
-    found
-}
-
 /// The types of the metavariables, and those found for the type variables.
-struct Types {
+pub(super) struct Types {
     bound: FxHashMap<(Name, usize), Scheme>,
-    metas: FxHashMap<Name, Scheme>,
+    pub(super) metas: FxHashMap<Name, Scheme>,
+    /// The types of the arguments of `e{i, x}`.
+    pub(super) arguments: FxHashMap<Name, Vec<Scheme>>,
     binders: FxHashMap<Name, Scheme>,
     fresh: usize,
     /// The type of each operator's node, by the address of its arguments: for witnesses left out.
     domain: Option<(Scheme, Scheme)>,
 }
 
-fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
+pub(super) fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
     let sequences = lhs.sequences();
     let mut types = Types {
         bound: FxHashMap::default(),
         metas: FxHashMap::default(),
+        arguments: FxHashMap::default(),
         binders: FxHashMap::default(),
         fresh: 0,
         domain: None,
@@ -107,7 +60,7 @@ fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
 }
 
 /// Writes repetitions out: `m ..` becomes `m#0, m#1, ...`.
-fn expand(p: &Pat, count: usize, sequences: &[Name]) -> Pat {
+pub(super) fn expand(p: &Pat, count: usize, sequences: &[Name]) -> Pat {
     let all = |args: &[Pat]| -> Vec<Pat> {
         let each = |a: &Pat| match a {
             Pat::Repeat(p) => (0..count).map(|i| expand(&number(p, i, count, sequences), count, sequences)).collect(),
@@ -121,6 +74,8 @@ fn expand(p: &Pat, count: usize, sequences: &[Name]) -> Pat {
         Pat::Prelude(name, args) => Pat::Prelude(name.clone(), all(args)),
         Pat::Applied(name, args) => Pat::Applied(name.clone(), all(args)),
         Pat::Lam(x, p) => Pat::Lam(x.clone(), below(p)),
+        Pat::Step(xs, p) => Pat::Step(xs.clone(), below(p)),
+        Pat::Let(x, p, q) => Pat::Let(x.clone(), below(p), below(q)),
         Pat::Total(p) => Pat::Total(Box::new(Pat::App(Op::Tuple, all(std::slice::from_ref(p))))),
         Pat::DomainOf(p) => Pat::DomainOf(below(p)),
         Pat::CodomainOf(p) => Pat::CodomainOf(below(p)),
@@ -139,8 +94,10 @@ fn number(p: &Pat, i: usize, count: usize, sequences: &[Name]) -> Pat {
         Pat::App(op, args) => Pat::App(op.clone(), all(args)),
         Pat::Prelude(name, args) => Pat::Prelude(name.clone(), all(args)),
         Pat::Applied(name, args) => Pat::Applied(name.clone(), all(args)),
-        Pat::Lam(x, p) => Pat::Lam(x.clone(), below(p)),
         Pat::Component(p) => Pat::App(Op::Get(i + 1, count), vec![number(p, i, count, sequences)]),
+        Pat::Lam(x, p) => Pat::Lam(x.clone(), below(p)),
+        Pat::Step(xs, p) => Pat::Step(xs.clone(), below(p)),
+        Pat::Let(x, p, q) => Pat::Let(x.clone(), below(p), below(q)),
         Pat::Total(p) => Pat::Total(below(p)),
         Pat::DomainOf(p) => Pat::DomainOf(below(p)),
         Pat::CodomainOf(p) => Pat::CodomainOf(below(p)),
@@ -174,8 +131,21 @@ impl Types {
                 let body = self.type_of(body)?;
                 Ok(Scheme::Lam(Box::new(Scheme::Known(Type::Integer)), Box::new(body)))
             }
+            Pat::Step(xs, body) => {
+                let types: Vec<Scheme> = xs.iter().map(|_| self.new_var()).collect();
+                self.binders.extend(xs.iter().cloned().zip(types.iter().cloned()));
+                let body = self.type_of(body)?;
+                Ok(Scheme::Lam(Box::new(Scheme::Tuple(types)), Box::new(body)))
+            }
+            Pat::Let(x, value, body) => {
+                let value = self.type_of(value)?;
+                self.binders.insert(x.clone(), value);
+                self.type_of(body)
+            }
             Pat::Applied(name, args) => {
-                args.iter().try_for_each(|a| self.type_of(a).map(drop))?;
+                let types = args.iter().map(|a| self.type_of(a)).collect::<Result<Vec<_>, _>>()?;
+                let known = self.arguments.entry(name.clone()).or_insert_with(|| types.clone()).clone();
+                known.iter().zip(&types).try_for_each(|(known, ty)| self.unify(known, ty))?;
                 self.type_of(&Pat::Meta(name.clone()))
             }
             Pat::Prelude(_, args) => {
@@ -268,7 +238,7 @@ impl Types {
         Ok(stamp)
     }
 
-    fn resolve(&self, s: &Scheme) -> Scheme {
+    pub(super) fn resolve(&self, s: &Scheme) -> Scheme {
         let all = |ts: &[Scheme]| ts.iter().map(|t| self.resolve(t)).collect();
         let below = |t: &Scheme| Box::new(self.resolve(t));
         match s {
@@ -326,7 +296,7 @@ impl Types {
     }
 
     /// Returns a type for the scheme: every variable still free takes one from `choose`.
-    fn ground(&mut self, s: &Scheme, choose: &mut dyn FnMut() -> Type) -> Type {
+    pub(super) fn ground(&mut self, s: &Scheme, choose: &mut dyn FnMut() -> Type) -> Type {
         match self.resolve(s) {
             Scheme::Var(name, i) => {
                 let ty = choose();
@@ -385,16 +355,5 @@ fn tangent(s: Scheme) -> Scheme {
         Scheme::Var(..) => Scheme::Tangent(Box::new(s)),
         Scheme::LM(..) => Scheme::Tuple(vec![]),
         Scheme::Repeat(_) => panic!("`..` is not expanded"),
-    }
-}
-
-/// Puts witnesses where the text leaves them out.
-fn with_witnesses(p: &Pat) -> Pat {
-    // Left sides leave out the witnesses of scales only; their space is free or fixed by the whole,
-    // and Float is an instance of either.
-    match p {
-        Pat::Domain | Pat::Codomain => Pat::FloatWitness,
-        Pat::App(op, args) => Pat::App(op.clone(), args.iter().map(with_witnesses).collect()),
-        other => other.clone(),
     }
 }

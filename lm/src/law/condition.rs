@@ -4,10 +4,13 @@
 //! k in n      0 <= k < n               n is m      the sizes n and m are equal
 //!                                      cheap(e)    to compute e again costs no more than to read it
 //! total(e)    e has a value            true(c)     c holds
-//!                                      false(c)    c does not hold
+//! natural(n)  0 <= n                   false(c)    c does not hold
+//! early(e)    e depends on no          late(e)     e depends on a direction
+//!             direction
 //! ```
 //!
-//! What is not known does not hold.
+//! What is not known does not hold. Whether a term is early or late is no matter of what a law means, but of what it
+//! saves.
 
 use super::parse;
 use super::pattern::Pat;
@@ -32,14 +35,27 @@ pub enum Property {
     Cheap,
     /// It has a value, and prints nothing.
     Total,
+    /// It is a number that is not negative.
+    Natural,
+    /// It depends on no direction.
+    Early,
+    /// It depends on a direction.
+    Late,
     /// It is a condition that holds.
     True,
     /// It is a condition that does not hold.
     False,
 }
 
-const PROPERTIES: &[(&str, Property)] =
-    &[("cheap", Property::Cheap), ("total", Property::Total), ("true", Property::True), ("false", Property::False)];
+const PROPERTIES: &[(&str, Property)] = &[
+    ("cheap", Property::Cheap),
+    ("total", Property::Total),
+    ("natural", Property::Natural),
+    ("early", Property::Early),
+    ("late", Property::Late),
+    ("true", Property::True),
+    ("false", Property::False),
+];
 
 /// Reads conditions, with `and` between them. Panics when they are malformed.
 pub fn read(text: &str) -> Vec<Condition> {
@@ -62,6 +78,11 @@ fn one(text: &str) -> Condition {
 }
 
 impl Condition {
+    /// Returns whether it asks what the law saves, not what it means.
+    pub fn is_of_cost(&self) -> bool {
+        matches!(self, Condition::Is(Property::Early | Property::Late, _))
+    }
+
     /// Returns whether it holds; `term` gives the instance of a pattern.
     pub fn holds(&self, facts: &Facts, term: &mut dyn FnMut(&Pat) -> Option<Expr>) -> bool {
         match self {
@@ -76,6 +97,9 @@ impl Condition {
             Condition::Is(property, e) => term(e).is_some_and(|e| match property {
                 Property::Cheap => facts.is_cheap(&e),
                 Property::Total => facts.is_total(&e),
+                Property::Natural => facts.is_natural(&e),
+                Property::Early => !facts.is_late(&e),
+                Property::Late => facts.is_late(&e),
                 Property::True => facts.value(&e) == Some(true),
                 Property::False => facts.value(&e) == Some(false),
             }),

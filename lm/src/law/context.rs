@@ -15,6 +15,8 @@ pub struct Context {
     pub spaces: Spaces,
     /// What holds there of indices, sizes and names.
     pub facts: Facts,
+    /// Whether laws are applied where they save nothing, too: for tests of what they mean.
+    pub at_any_cost: bool,
 }
 
 /// Returns a witness of a linear map's domain, when it can be told from the map.

@@ -20,6 +20,8 @@ pub struct Subst {
     binders: Vec<(Name, Var)>,
     /// The terms of `e{i}`, with the variables of the binders.
     bodies: Vec<(Name, Vec<Var>, Expr)>,
+    /// The names that functions give inside. What stands for `e{i}` is a block of those that it uses.
+    names: Vec<Binding>,
     /// Whether what is matched is a copy: it is in the term of a name that stays.
     is_copy: bool,
     /// Whether a metavariable without arguments matches no term with a binder in it.
@@ -43,6 +45,56 @@ impl Subst {
         self.binders.iter().any(|(_, x)| !others.contains(x) && free.contains(x))
     }
 
+    /// Returns a term as a block of the inner names that it uses.
+    fn with_names(&self, e: &Expr) -> Expr {
+        let mut used = free_variables(e);
+        let mut kept = Vec::new();
+        for b in self.names.iter().rev() {
+            if b.pattern.vars().iter().any(|x| used.contains(x)) {
+                used.extend(free_variables(&b.rhs));
+                kept.insert(0, b.clone());
+            }
+        }
+        Expr::block(kept, e.clone())
+    }
+
+    /// Returns the term of an inner name.
+    fn inner_term(&self, e: &Expr) -> Option<Expr> {
+        let x = e.as_var()?;
+        self.names.iter().find(|b| matches!(&b.pattern, Pattern::Var(y) if y == x)).map(|b| b.rhs.clone())
+    }
+
+    /// Takes a function of a tuple apart: gives its variables to binders, and returns its result.
+    fn enter_step<'e>(&mut self, binders: &[Name], f: &'e Expr) -> Option<&'e Expr> {
+        let Kind::Lam(p, body) = f.kind() else { return None };
+        let (bindings, result) = body.as_block();
+        let (first, names) = bindings.split_first()?;
+        let Pattern::Tuple(xs) = &first.pattern else { return None };
+        if first.rhs.as_var() != Some(p) || xs.len() != binders.len() {
+            return None;
+        }
+        self.binders.extend(binders.iter().cloned().zip(xs.iter().cloned()));
+        self.binders.push(("".into(), p.clone()));
+        self.take_names(names);
+        Some(result)
+    }
+
+    /// Takes the names of a block, if it costs nothing to have them twice, and returns its result.
+    fn enter_block<'e>(&mut self, e: &'e Expr, facts: &Facts) -> &'e Expr {
+        let (bindings, result) = e.as_block();
+        if !self.is_strict || !bindings.iter().all(|b| facts.is_cheap(&b.rhs)) {
+            return e;
+        }
+        self.take_names(bindings);
+        result
+    }
+
+    /// Takes names that no letter stands for.
+    fn take_names(&mut self, bindings: &[Binding]) {
+        self.binders.extend(bindings.iter().flat_map(|b| b.pattern.vars()).map(|x| ("".into(), x.clone())));
+        self.names.extend_from_slice(bindings);
+    }
+
     /// Returns the term of a metavariable.
     pub fn term(&self, name: &str) -> Option<&Expr> {
         self.terms.iter().find(|(n, _)| &**n == name).map(|(_, e)| e)
@@ -62,6 +114,9 @@ impl Subst {
 
 /// Extends `subst` so that `p` becomes `e`; false when it cannot. Operators of `p` match what names stand for.
 pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
+    if let (Pat::App(..), Some(term)) = (p, subst.inner_term(e)) {
+        return matches(p, &term, subst, facts);
+    }
     if let (Pat::App(..), Some((term, is_once))) = (p, facts.term(e)) {
         let outer = subst.is_copy;
         subst.is_copy |= !is_once;
@@ -70,8 +125,7 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
         return found;
     }
     match p {
-        Pat::Domain | Pat::Codomain => true,
-        Pat::FloatWitness => true,
+        Pat::Domain | Pat::Codomain | Pat::FloatWitness => true,
         // What is in the term of a name stays there, too.
         Pat::Meta(_) | Pat::Applied(..) if subst.is_copy && !facts.is_cheap(e) => false,
         Pat::Meta(name) => match subst.term(name) {
@@ -87,8 +141,9 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
                 _ => panic!("{a:?} is no binder"),
             };
             let binders: Vec<Var> = args.iter().map(|a| binder(a).expect("the binder is one of a λ around")).collect();
-            let is_free = !subst.mentions_binder(e, &binders);
-            subst.bodies.push((name.clone(), binders, e.clone()));
+            let e = subst.with_names(e);
+            let is_free = !subst.mentions_binder(&e, &binders);
+            subst.bodies.push((name.clone(), binders, e));
             is_free
         }
         Pat::Const(c) => matches!(e.kind(), Kind::Const(d) if c == d),
@@ -96,15 +151,21 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
         Pat::Lam(binder, body) => match e.kind() {
             Kind::Lam(x, inner) => {
                 subst.binders.push((binder.clone(), x.clone()));
+                let inner = if matches!(**body, Pat::App(..)) { subst.enter_block(inner, facts) } else { inner };
                 matches(body, inner, subst, facts)
             }
             _ => false,
+        },
+        Pat::Step(binders, body) => match subst.enter_step(binders, e) {
+            Some(result) => matches(body, result, subst, facts),
+            None => false,
         },
         Pat::Bound(binder) => e.as_var().is_some_and(|x| subst.binders.iter().any(|(b, y)| b == binder && x == y)),
         Pat::Repeat(_)
         | Pat::Component(_)
         | Pat::Total(_)
         | Pat::Prelude(..)
+        | Pat::Let(..)
         | Pat::DomainOf(_)
         | Pat::CodomainOf(_) => {
             panic!("{p:?} on the left side of a law")
@@ -165,6 +226,9 @@ impl Builder<'_> {
                         let f = self.lambda(binder, n.ty().clone(), body, repetition, scope)?;
                         vec![n, f]
                     }
+                    (Op::Prim(p), pats) if pats.iter().any(|p| matches!(p, Pat::Step(..))) => {
+                        self.with_step(*p, pats, scope)?
+                    }
                     _ => self.all(pats, repetition, scope)?,
                 };
                 Expr::try_app(op.clone(), args, Span::default())
@@ -197,8 +261,45 @@ impl Builder<'_> {
             Pat::Domain => self.cx.spaces.domain(self.whole),
             Pat::Codomain => self.cx.spaces.codomain(self.whole),
             Pat::FloatWitness => Some(Expr::dummy(Type::Float)),
+            Pat::Let(name, value, body) => self.let_in(name, value, body, scope),
+            Pat::Step(..) => panic!("a step outside of a loop"),
             Pat::Repeat(_) => panic!("`..` outside a list"),
         }
+    }
+
+    /// Returns the arguments of a loop. The others tell the type that its step takes.
+    fn with_step(&mut self, p: Prim, pats: &[Pat], scope: &mut Vec<(Name, Var)>) -> Option<Vec<Expr>> {
+        let is_step = |p: &&Pat| matches!(p, Pat::Step(..));
+        let at = pats.iter().position(|p| is_step(&p))?;
+        let others: Vec<Expr> =
+            pats.iter().filter(|p| !is_step(p)).map(|p| self.at(p, None, scope)).collect::<Option<_>>()?;
+        let mut types: Vec<Option<Type>> = others.iter().map(|e| Some(e.ty().clone())).collect();
+        types.insert(at, None);
+        let domain = p.rules().iter().find_map(|rule| rule.domain(&types, at))?;
+        let step = self.step(&pats[at], domain, scope)?;
+        Some([&others[..at], &[step], &others[at..]].concat())
+    }
+
+    fn step(&mut self, p: &Pat, domain: Type, scope: &mut Vec<(Name, Var)>) -> Option<Expr> {
+        let Pat::Step(names, body) = p else { panic!("{p:?} is no step") };
+        let parts = domain.as_tuple().filter(|parts| parts.len() == names.len())?;
+        let xs: Vec<Var> = names.iter().zip(parts).map(|(x, ty)| self.supply.fresh(x, ty.clone())).collect();
+        let around = scope.len();
+        scope.extend(names.iter().cloned().zip(xs.iter().cloned()));
+        let body = self.at(body, None, scope);
+        scope.truncate(around);
+        let p = self.supply.fresh("p", domain);
+        let apart = Binding { pattern: Pattern::Tuple(xs), rhs: Expr::var(&p) };
+        Some(Expr::lam(p, Expr::block(vec![apart], body?)))
+    }
+
+    fn let_in(&mut self, name: &Name, value: &Pat, body: &Pat, scope: &mut Vec<(Name, Var)>) -> Option<Expr> {
+        let value = self.at(value, None, scope)?;
+        let x = self.supply.fresh(name, value.ty().clone());
+        scope.push((name.clone(), x.clone()));
+        let body = self.at(body, None, scope);
+        scope.pop();
+        Some(Expr::block(vec![Binding { pattern: Pattern::Var(x), rhs: value }], body?))
     }
 
     /// Returns `e{args}`; names arguments that are not free to copy.

@@ -6,6 +6,8 @@
 pub mod check;
 mod condition;
 mod context;
+pub mod instance;
+mod linear_step;
 mod matching;
 mod matrix;
 mod native;
@@ -117,8 +119,8 @@ impl Law {
                 Op::If => Some(Head::If),
                 Op::Tuple => Some(Head::Tuple),
                 Op::JacobianOf(_) => Some(Head::Jacobian),
-                Op::Get(..)
-                | Op::Assert
+                Op::Get(..) => Some(Head::Get),
+                Op::Assert
                 | Op::Dummy
                 | Op::Call(_)
                 | Op::JacobianOfFun(_)
@@ -169,7 +171,8 @@ impl Law {
                 let holds = |condition: &Condition, supply: &mut Supply| {
                     condition.holds(&cx.facts, &mut |p| Builder { subst: &subst, whole: e, supply, cx }.build(p))
                 };
-                if !conditions.iter().all(|condition| holds(condition, supply)) {
+                let needed = conditions.iter().filter(|c| !cx.at_any_cost || !c.is_of_cost());
+                if !needed.into_iter().all(|condition| holds(condition, supply)) {
                     return None;
                 }
                 let mut named = Vec::new();
@@ -255,12 +258,15 @@ pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
         let linear = include_str!("../../laws/linear.laws").lines().filter_map(|line| read_line(line, false));
         let arrays = include_str!("../../laws/arrays.laws").lines().filter_map(|line| read_line(line, true));
         let table = linear.chain(arrays);
-        let native = native::NATIVE.iter().chain(matrix::MATRIX).chain(one_hot::ONE_HOT).map(|n| Law {
-            name: n.name.into(),
-            source: n.source.into(),
-            text: n.text.into(),
-            body: Body::Native(n.rewrite, n.head),
-        });
+        let native =
+            native::NATIVE.iter().chain(matrix::MATRIX).chain(one_hot::ONE_HOT).chain(linear_step::LINEAR_STEP).map(
+                |n| Law {
+                    name: n.name.into(),
+                    source: n.source.into(),
+                    text: n.text.into(),
+                    body: Body::Native(n.rewrite, n.head),
+                },
+            );
         let jacobians = prim::ALL.iter().filter_map(|&p| derivative_law(p));
         let laws: Vec<Law> = table.chain(native).chain(jacobians).collect();
         let mut by_name = IndexMap::new();

@@ -1,12 +1,13 @@
 //! Reads the text of a law.
 //!
 //! ```text
-//! side ::= side operator side | -side | side ᵀ | side .i | atom
-//! atom ::= name | number | name(side, ...) | sign(side, ...) | (side, ...) | λi. side | name{side, ...}
-//!        | if side then side else side | 0 | 1
+//! side ::= side operator side | -side | side ᵀ | side .i | side .1 | side .2 | atom
+//! atom ::= name | number | name(side, ...) | sign(side, ...) | (side, ...) | λi. side | λ(i, ...). side
+//!        | name{side, ...} | if side then side else side | let name = side in side | 0 | 1
 //! ```
 //!
-//! where an element of a list may be `side ..`. Operators and signs: `notation::operators`.
+//! where an element of a list may be `side ..`. Operators and signs: `notation::operators`. `.1` and `.2` are the
+//! components of a pair.
 
 use super::pattern::Pat;
 use crate::notation::operators::{self, FUNCTION_SIGNS, Grouping, PREFIX_LEVEL};
@@ -42,6 +43,8 @@ fn settle_witnesses(p: Pat, at_root: bool) -> Pat {
         Pat::Applied(name, args) => Pat::Applied(name, args.into_iter().map(below).collect()),
         Pat::Repeat(p) => Pat::Repeat(Box::new(below(*p))),
         Pat::Lam(x, p) => Pat::Lam(x, Box::new(below(*p))),
+        Pat::Step(xs, p) => Pat::Step(xs, Box::new(below(*p))),
+        Pat::Let(x, p, q) => Pat::Let(x, Box::new(below(*p)), Box::new(below(*q))),
         Pat::Component(p) => Pat::Component(Box::new(below(*p))),
         Pat::Total(p) => Pat::Total(Box::new(below(*p))),
         leaf @ (Pat::DomainOf(_)
@@ -131,10 +134,16 @@ impl<'a> Parser<'a> {
                 p = Pat::App(Op::Prim(Prim::LmTranspose), vec![p]);
             } else if !self.rest.trim_start().starts_with("..") && self.eat(".i") {
                 p = Pat::Component(Box::new(p));
+            } else if let Some(k) = self.component_of_pair() {
+                p = Pat::App(Op::Get(k, 2), vec![p]);
             } else {
                 return p;
             }
         }
+    }
+
+    fn component_of_pair(&mut self) -> Option<usize> {
+        [1, 2].into_iter().find(|k| self.eat(&format!(".{k}")))
     }
 
     fn atom(&mut self) -> Pat {
@@ -194,17 +203,43 @@ impl<'a> Parser<'a> {
     }
 
     fn lambda(&mut self) -> Pat {
-        let binder: Arc<str> = self.word().expect("a binder after λ").into();
+        let is_step = self.eat("(");
+        let mut binders = vec![self.binder()];
+        while is_step && !self.eat(")") {
+            self.expect(",");
+            binders.push(self.binder());
+        }
         self.expect(".");
-        self.binders.push(binder.clone());
+        let body = Box::new(self.under(&binders));
+        if is_step { Pat::Step(binders, body) } else { Pat::Lam(binders.remove(0), body) }
+    }
+
+    fn binder(&mut self) -> Arc<str> {
+        self.word().unwrap_or_else(|| panic!("law `{}`: no binder before `{}`", self.text, self.rest)).into()
+    }
+
+    /// Parses a side in which these names are binders.
+    fn under(&mut self, binders: &[Arc<str>]) -> Pat {
+        let around = self.binders.len();
+        self.binders.extend_from_slice(binders);
         let body = self.infix(0);
-        self.binders.pop();
-        Pat::Lam(binder, Box::new(body))
+        self.binders.truncate(around);
+        body
+    }
+
+    fn let_in(&mut self) -> Pat {
+        let name = self.binder();
+        self.expect("=");
+        let value = self.infix(0);
+        self.expect("in");
+        let body = self.under(std::slice::from_ref(&name));
+        Pat::Let(name, Box::new(value), Box::new(body))
     }
 
     fn named(&mut self, word: &str) -> Pat {
         match word {
             "if" => return self.conditional(),
+            "let" => return self.let_in(),
             "true" | "false" => return Pat::Const(Constant::Bool(word == "true")),
             "int" => return self.integer(),
             _ => {}

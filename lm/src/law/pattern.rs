@@ -18,6 +18,10 @@ pub enum Pat {
     Repeat(Box<Pat>),
     /// `λi. p`; metavariables in p may match terms that mention i. Binders are Integers.
     Lam(Arc<str>, Box<Pat>),
+    /// `λ(i, x). p`: a function of a tuple, which it takes apart first.
+    Step(Vec<Arc<str>>, Box<Pat>),
+    /// `let t = p in q`, on the right.
+    Let(Arc<str>, Box<Pat>, Box<Pat>),
     /// The binder of an enclosing `λi`.
     Bound(Arc<str>),
     /// `e{i, j}`: on the left, a term in which the binders i and j may occur, and no other one; on the right that term,
@@ -47,10 +51,15 @@ impl Pat {
             Pat::App(_, args) | Pat::Prelude(_, args) | Pat::Applied(_, args) => args.iter().for_each(|a| a.visit(f)),
             Pat::Repeat(p)
             | Pat::Lam(_, p)
+            | Pat::Step(_, p)
             | Pat::Component(p)
             | Pat::Total(p)
             | Pat::DomainOf(p)
             | Pat::CodomainOf(p) => p.visit(f),
+            Pat::Let(_, p, q) => {
+                p.visit(f);
+                q.visit(f);
+            }
             Pat::Meta(_) | Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness => {}
         }
     }
@@ -76,7 +85,11 @@ impl Pat {
             Pat::App(_, args) | Pat::Prelude(_, args) | Pat::Applied(_, args) => {
                 args.iter().for_each(|a| a.count(weight, sequences, uses));
             }
-            Pat::Lam(_, p) | Pat::Component(p) | Pat::Total(p) => p.count(weight, sequences, uses),
+            Pat::Let(_, p, q) => {
+                p.count(weight, sequences, uses);
+                q.count(weight, sequences, uses);
+            }
+            Pat::Lam(_, p) | Pat::Step(_, p) | Pat::Component(p) | Pat::Total(p) => p.count(weight, sequences, uses),
             // A witness is looked at for its shape only, so it copies nothing.
             Pat::DomainOf(_) | Pat::CodomainOf(_) => {}
             Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness => {}

@@ -6,6 +6,7 @@ mod facts;
 mod families;
 mod laws;
 mod lines;
+mod native_instances;
 mod notation;
 mod primitives;
 mod scheme;

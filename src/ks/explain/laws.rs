@@ -2,7 +2,7 @@
 
 use crate::derive::passes::laws::{self, PassLaw};
 use crate::derive::schedule::SCHEDULES;
-use lm::law::{self, Law};
+use lm::law::{self, Context, Law};
 use lm::notation::infix::{Format, term};
 use lm::notation::names::Names;
 use lm::term::{Expr, Supply};
@@ -162,9 +162,10 @@ fn instance(law: &Law) -> Option<(String, String)> {
     const LENGTH: usize = 2;
     let mut supply = Supply::default();
     let mut variable = |supply: &mut Supply, name: &str, ty: &Type| Expr::var(&supply.fresh(name, ty.clone()));
-    let before = law::check::instance(law, LENGTH, &mut || Type::Float, &mut variable, &mut supply)?;
+    let before = law::instance::instance(law, LENGTH, &mut || Type::Float, &mut variable, &mut supply)?;
     let mut bindings = Vec::new();
-    let after = law.rewrite(&before, &mut supply, &mut bindings)?;
+    let cx = Context { at_any_cost: true, ..Context::default() };
+    let after = law.rewrite_among(&before, &mut supply, &mut bindings, &cx)?;
     let after = Expr::block(bindings, after);
     let names = Names::of_term(&Expr::tuple([before.clone(), after.clone()]));
     const WIDTH: usize = 500;

@@ -47,7 +47,7 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def g (Tuple Float Float) (x : Float) (tuple x (sin x)))
                  (def f Float (x : Float) (let ((y z) (g x)) (mul y z)))",
         after:  "(def f Float (x : Float) (let ((t (g x)) ((y z) t)) (mul y z)))" },
-    PassLaw { name: "let-early", source: "derived", pass: "merge_calls", run: merged,
+    PassLaw { name: "let-sooner", source: "derived", pass: "merge_calls", run: merged,
         text:   "let x = e in .. let t = (x, ..) in b = let x = e in let t = (x, ..) in .. b   likewise components of x",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y)) (t (tuple x y))) (mul z (get$1$2 t))))",
         after:  "(def f Float (x : Float) (let ((y (sin x)) (t (tuple x y)) (z (cos y))) (mul z (get$1$2 t))))" },
@@ -186,4 +186,26 @@ pub(super) static LAWS: &[PassLaw] = &[
         text:   "let x = e in if c then b else ts_zero(w) = if c then let x = e in b else ts_zero(w)",
         before: "(def f Float ((c : Bool) (x : Float)) (let (y (exp x)) (if c (mul y y) (ts_zero x))))",
         after:  "(def f Float ((c : Bool) (x : Float)) (if c (let (y (exp x)) (mul y y)) (ts_zero x)))" },
+    PassLaw { name: "let-components", source: "derived", pass: "arrays", run: with_arrays_fused,
+        text:   "let x = (e, ..) in b = let y = e in .. b[x := (y, ..)]",
+        before: "(def f Float (x : Float) (let (t (tuple (exp x) (sin x))) (mul (get$1$2 t) (mul (get$1$2 t) (get$2$2 t)))))",
+        after:  "(def f Float (x : Float) (let (y (exp x)) (mul y (mul y (sin x)))))" },
+    PassLaw { name: "let-early", source: "Fig. 8a (ICFP)", pass: "arrays", run: with_arrays_fused,
+        text:   "build(n, λj. let t = e in b) = let t = e in build(n, λj. b)   when j is not in e, and e has a value",
+        before: "(def f (Vec Float) (v : Vec Float)
+                   (build (size v) (lam (j : Integer)
+                     (let (t (build 2 (lam (i : Integer) (exp (to_float i)))))
+                       (mul (add (index 0 t) (index 1 t)) (index j v))))))",
+        after:  "(def f (Vec Float) (v : Vec Float)
+                   (let (t (build 2 (lam (i : Integer) (exp (to_float i)))))
+                     (build (size v) (lam (j : Integer) (mul (add (index 0 t) (index 1 t)) (index j v))))))" },
+    PassLaw { name: "let-early-array", source: "Fig. 8a (ICFP)", pass: "arrays", run: with_arrays_fused,
+        text:   "build(n, λj. let t = build(m, f) in b) = let t = build(if 0 < n then m else 0, f) in build(n, λj. b)   when j is not in m and f",
+        before: "(def f (Vec Float) (v : Vec Float)
+                   (build (size v) (lam (j : Integer)
+                     (let (t (build 2 (lam (i : Integer) (exp (index i v)))))
+                       (mul (add (index 0 t) (index 1 t)) (index j v))))))",
+        after:  "(def f (Vec Float) (v : Vec Float)
+                   (let (t (build (if (lt 0 (size v)) 2 0) (lam (i : Integer) (exp (index i v)))))
+                     (build (size v) (lam (j : Integer) (mul (add (index 0 t) (index 1 t)) (index j v))))))" },
 ];

@@ -19,7 +19,7 @@ pub(super) fn projections_first(all: Vec<Binding>, rewrites: &mut Rewrites) -> V
         let earliest = needs.keys().filter_map(|x| slots.get(x)).copied().max().unwrap_or(0);
         // Whether it moves takes a search, for which only a trace has the time.
         let moves = || slot_of_binding[earliest..].iter().any(|slot| *slot > earliest);
-        let is_light = is_light && (!rewrites.is_limited() || !moves() || rewrites.may("let-early"));
+        let is_light = is_light && (!rewrites.is_limited() || !moves() || rewrites.may("let-sooner"));
         let slot = if is_light { earliest } else { i + 1 };
         slot_of_binding.push(slot);
         slots.extend(b.pattern.vars().iter().map(|x| (x.id(), slot)));

@@ -11,8 +11,11 @@
 //! Source: Efficient differentiable programming in a functional array-processing language (ICFP 2019), Fig. 8. Takes: a
 //! definition without linear maps. Gives: one to which no law of the strategy applies.
 
+mod early;
+
 use crate::derive::forms::smallest_binding;
 use crate::derive::postcondition::Facts;
+use early::Early;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
@@ -34,7 +37,7 @@ pub fn arrays(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) 
         let uses = occurrences(&body);
         let mut once = FxHashSet::default();
         used_once(&body, &mut FxHashSet::default(), &mut |x| uses.get(&x) == Some(&1), &mut once);
-        let mut walk = Walk { laws, effects, once, by: FxHashMap::default(), cx };
+        let mut walk = Walk { laws, effects, once, is_of_result: true, directions: 0, by: FxHashMap::default(), cx };
         let walked = walk.block(&body)?;
         let next = without_unused(&walked, effects, cx.rewrites);
         if next == body {
@@ -50,6 +53,10 @@ struct Walk<'a, 'b> {
     effects: &'a Effects,
     /// The variables that are used once, in the function and branch that binds them.
     once: FxHashSet<u32>,
+    /// Whether the term is a part of the result, as it is: a `build` there is a loop over directions.
+    is_of_result: bool,
+    /// The number of loops over directions around.
+    directions: usize,
     /// What takes the place of a name.
     by: FxHashMap<u32, Expr>,
     cx: &'a mut Rewriter<'b>,
@@ -69,7 +76,9 @@ impl Walk<'_, '_> {
     }
 
     fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
+        let around = std::mem::take(&mut self.is_of_result);
         let rhs = self.term(&b.rhs, out)?;
+        self.is_of_result = around;
         match (&b.pattern, rhs.args_of(&Op::Tuple)) {
             (Pattern::Var(x), _) => {
                 if let Some(law) = self.inlined_by(x, &rhs)
@@ -77,6 +86,11 @@ impl Walk<'_, '_> {
                 {
                     self.by.insert(x.id(), rhs);
                     return Ok(());
+                }
+                if let Some(parts) = rhs.args_of(&Op::Tuple)
+                    && self.cx.rewrites.may("let-components")
+                {
+                    return self.by_components(x, parts, out);
                 }
             }
             (Pattern::Tuple(xs), Some(parts)) if self.cx.rewrites.may("let-tuple") => {
@@ -91,6 +105,20 @@ impl Walk<'_, '_> {
             self.cx.context.facts.name(&b, is_once);
         }
         out.push(b);
+        Ok(())
+    }
+
+    /// Names the components of a tuple, instead of the tuple.
+    fn by_components(&mut self, x: &Var, parts: &[Expr], out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
+        let mut names = Vec::with_capacity(parts.len());
+        for part in parts {
+            let y = self.cx.supply.fresh(x.name(), part.ty().clone());
+            names.push(Expr::var(&y));
+            self.binding(&Binding { pattern: Pattern::Var(y), rhs: part.clone() }, out)?;
+        }
+        let names = names.iter().map(|y| self.by.get(&y.as_var().expect("a name").id()).unwrap_or(y).clone());
+        let tuple = Expr::tuple(names.collect::<Vec<_>>());
+        self.by.insert(x.id(), tuple);
         Ok(())
     }
 
@@ -125,20 +153,57 @@ impl Walk<'_, '_> {
                 });
                 Expr::conditional(c, yes?, no?)
             }
-            Kind::App(op, args) => {
-                let mut new: Vec<Expr> = Vec::with_capacity(args.len());
-                for arg in args {
-                    if let (Op::Prim(Prim::Build | Prim::SumBuild), Kind::Lam(i, _), Some(n)) =
-                        (op, arg.kind(), new.last())
-                    {
-                        self.cx.context.facts.index(i, n);
-                    }
-                    new.push(self.term(arg, out)?);
-                }
-                Expr::app(op.clone(), new)
-            }
+            Kind::App(op, args) => self.application(op, args, out)?,
         };
         Ok(if new == *e { e.clone() } else { new.at(e.span()) })
+    }
+
+    /// Returns whether a term is a loop that is computed once for all directions, so that no branch is its place.
+    fn leaves_loop(&self, e: &Expr) -> bool {
+        let is_loop = || e.any(|e| matches!(e.kind(), Kind::Lam(..)));
+        self.directions > 0 && is_loop() && !self.cx.context.facts.is_late(e)
+    }
+
+    fn application(&mut self, op: &Op, args: &[Expr], out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let around = self.is_of_result;
+        self.is_of_result &= matches!(op, Op::Tuple | Op::Prim(Prim::Build));
+        let is_direction = self.is_of_result && *op == Op::Prim(Prim::Build);
+        self.directions += usize::from(is_direction);
+        let mut new: Vec<Expr> = Vec::with_capacity(args.len());
+        for arg in args {
+            if let (Op::Prim(p), Kind::Lam(x, body), Some(n)) = (op, arg.kind(), new.last()) {
+                let facts = &mut self.cx.context.facts;
+                match p {
+                    Prim::Build | Prim::SumBuild => facts.index(x, n),
+                    Prim::Loop => number_of_step(x, body).into_iter().for_each(|i| facts.index(i, n)),
+                    _ => {}
+                }
+                if is_direction {
+                    facts.direction(x);
+                }
+            }
+            let arg = self.term(arg, out)?;
+            let arg = if self.directions > 0 { self.without_early(op, new.last(), arg, out) } else { arg };
+            new.push(arg);
+        }
+        self.directions -= usize::from(is_direction);
+        self.is_of_result = around;
+        Ok(Expr::app(op.clone(), new))
+    }
+
+    /// Returns the function of a loop without what no step changes, which goes to `out`.
+    fn without_early(&mut self, op: &Op, n: Option<&Expr>, f: Expr, out: &mut Vec<Binding>) -> Expr {
+        let (Op::Prim(Prim::Build | Prim::SumBuild), Some(n), Kind::Lam(i, body)) = (op, n, f.kind()) else { return f };
+        let early = Early::new(&self.cx.context.facts, self.effects, self.cx.rewrites);
+        let (new, found) = early.out_of(n, i, body);
+        if found.is_empty() {
+            return f;
+        }
+        for b in found {
+            self.cx.context.facts.name(&b, false);
+            out.push(b);
+        }
+        new.at(f.span())
     }
 
     /// Returns the law by which a term takes the place of its name.
@@ -162,7 +227,9 @@ impl Walk<'_, '_> {
         outside.extend(free_variables(other));
         let mut inside = Vec::new();
         for k in (0..out.len()).rev() {
-            let stays = self.effects.in_term(&out[k].rhs) || out[k].pattern.vars().iter().any(|x| outside.contains(x));
+            let stays = self.effects.in_term(&out[k].rhs)
+                || self.leaves_loop(&out[k].rhs)
+                || out[k].pattern.vars().iter().any(|x| outside.contains(x));
             if stays || !self.cx.rewrites.may("let-branch") {
                 outside.extend(free_variables(&out[k].rhs));
             } else {
@@ -176,6 +243,15 @@ impl Walk<'_, '_> {
         let [yes, no] = if is_zero(no) { [branch, no.clone()] } else { [yes.clone(), branch] };
         let span = result.span();
         Expr::block(out, Expr::conditional(c.clone(), yes, no).at(span))
+    }
+}
+
+/// Returns the variable that has the number of the step, of a step of a loop.
+fn number_of_step<'e>(p: &Var, body: &'e Expr) -> Option<&'e Var> {
+    let first = body.as_block().0.first()?;
+    match &first.pattern {
+        Pattern::Tuple(xs) if first.rhs.as_var() == Some(p) => xs.first(),
+        _ => None,
     }
 }
 

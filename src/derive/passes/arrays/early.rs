@@ -1,0 +1,122 @@
+//! Computes before a loop what no step of it changes.
+//!
+//! ```text
+//! build(n, λj. let t = e in b)                            =   let t = e in build(n, λj. b)               e has a value
+//! build(n, λj. if c then let t = build(m, f) in b else d)   =   let t = build(if 0 < n and c then m else 0, f)
+//!                                                             in build(n, λj. if c then b else d)
+//! ```
+//!
+//! The laws of arrays make such names. What may fail is computed only where some step computes it: an array has no
+//! elements elsewhere, and nothing reads it.
+
+use lm::effect::Effects;
+use lm::facts::Facts;
+use lm::prim::Prim;
+use lm::rewrites::Rewrites;
+use lm::scope::free_variables;
+use lm::term::{Binding, Constant, Expr, Kind, Op, Var};
+use lm::types::Type;
+use rustc_hash::FxHashSet;
+
+/// What may leave a loop.
+pub(super) struct Early<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) effects: &'a Effects,
+    pub(super) rewrites: &'a mut Rewrites,
+    /// Variables that stay in the loop.
+    stays: FxHashSet<u32>,
+    /// What holds where a term is computed; `None` where that depends on the step.
+    path: Option<Vec<Expr>>,
+    found: Vec<Binding>,
+}
+
+impl<'a> Early<'a> {
+    pub(super) fn new(facts: &'a Facts, effects: &'a Effects, rewrites: &'a mut Rewrites) -> Early<'a> {
+        Early { facts, effects, rewrites, stays: FxHashSet::default(), path: Some(Vec::new()), found: Vec::new() }
+    }
+
+    /// Returns the function of a loop of size n, and the bindings that go before the loop.
+    pub(super) fn out_of(mut self, n: &Expr, i: &Var, body: &Expr) -> (Expr, Vec<Binding>) {
+        self.stays.insert(i.id());
+        self.path = Some(vec![is_not_empty(n)]);
+        let body = self.block(body);
+        (Expr::lam(i.clone(), body), self.found)
+    }
+
+    fn block(&mut self, e: &Expr) -> Expr {
+        let (bindings, result) = e.as_block();
+        let mut kept = Vec::new();
+        for b in bindings {
+            match self.moved(b) {
+                Some((law, rhs)) if self.rewrites.may(law) => {
+                    self.found.push(Binding { pattern: b.pattern.clone(), rhs })
+                }
+                _ => {
+                    self.stays.extend(b.pattern.vars().iter().map(Var::id));
+                    kept.push(b.clone());
+                }
+            }
+        }
+        Expr::block(kept, self.branches(result))
+    }
+
+    fn branches(&mut self, e: &Expr) -> Expr {
+        let Some([c, yes, no]) = e.args_of(&Op::If) else { return e.clone() };
+        let otherwise = Expr::prim(Prim::Not, [c.clone()]);
+        let [yes, no] = [(c, yes), (&otherwise, no)].map(|(c, branch)| {
+            let around = self.path.clone();
+            self.path = if self.varies(c) {
+                None
+            } else {
+                around.clone().map(|path| [&path[..], std::slice::from_ref(c)].concat())
+            };
+            let branch = self.block(branch);
+            self.path = around;
+            branch
+        });
+        Expr::conditional(c.clone(), yes, no).at(e.span())
+    }
+
+    /// Returns the term of a binding as it is before the loop, if it may go there, and the law.
+    fn moved(&self, b: &Binding) -> Option<(&'static str, Expr)> {
+        if self.varies(&b.rhs) || self.effects.in_term(&b.rhs) {
+            return None;
+        }
+        if self.facts.is_total(&b.rhs) {
+            return Some(("let-early", b.rhs.clone()));
+        }
+        Some(("let-early-array", self.guarded(&b.rhs)?))
+    }
+
+    fn varies(&self, e: &Expr) -> bool {
+        free_variables(e).iter().any(|x| self.stays.contains(&x.id()))
+    }
+
+    /// Returns an array, or a scan of one, that has its elements only where some step computes it.
+    fn guarded(&self, e: &Expr) -> Option<Expr> {
+        let Kind::App(op @ Op::Prim(p), args) = e.kind() else { return None };
+        let args = match (p, args.as_slice()) {
+            (Prim::Build, [n, f]) if *n.ty() == Type::Integer && self.facts.is_total(n) => {
+                let c = self.path.clone()?.into_iter().reduce(|c, d| Expr::prim(Prim::And, [c, d]))?;
+                vec![Expr::conditional(c, n.clone(), Expr::integer(0)), f.clone()]
+            }
+            (Prim::Scanl, [f, a, v]) if self.facts.is_total_function(f) && self.facts.is_total(a) => {
+                vec![f.clone(), a.clone(), self.guarded(v)?]
+            }
+            _ => return None,
+        };
+        Some(Expr::app(op.clone(), args).at(e.span()))
+    }
+}
+
+/// Returns whether a tensor of a size has elements.
+fn is_not_empty(n: &Expr) -> Expr {
+    let positive = |n: Expr| Expr::prim(Prim::Lt, [Expr::integer(0), n]);
+    match n.ty().as_tuple() {
+        Some(axes) => (1..=axes.len())
+            .map(|i| positive(Expr::get(i, n.clone())))
+            .reduce(|c, d| Expr::prim(Prim::And, [c, d]))
+            .unwrap_or_else(|| Expr::constant(Constant::Bool(true))),
+        None => positive(n.clone()),
+    }
+}
