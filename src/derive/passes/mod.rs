@@ -54,8 +54,8 @@ pub static PASSES: &[TermPass] = &[
         postcondition: "each argument is an atom or a function, and each condition is an atom" },
     TermPass { name: "simplify", violation: simplify::violation,
         purpose:       "applies the laws of linear maps and of tangents, and inlines maps that are used once",
-        postcondition: "no variable is bound to an atom, to a map that is free to copy or to a short tuple, and no \
-                        map is composed with 1 or added to 0" },
+        postcondition: "no variable is bound to an atom, to a map that is free to copy or to a short tuple, no \
+                        map is composed with 1 or added to 0, and no Jacobian is that of a primitive" },
     TermPass { name: "dce", violation: dce::violation,
         purpose:       "drops bindings, and components of results, that nothing uses",
         postcondition: "each binding is used or has an effect" },

@@ -241,9 +241,12 @@ fn is_operator_tree(m: &Expr) -> bool {
     }
 }
 
-/// Returns what breaks the postcondition: a trivial binding, or a map with an operand that changes nothing.
+/// Returns what breaks the postcondition: a trivial binding, a map with an operand that changes nothing, or a Jacobian
+/// of a primitive.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
-    smallest_binding(&def.body, is_trivial).or_else(|| smallest(&def.body, has_idle_operand))
+    smallest_binding(&def.body, is_trivial)
+        .or_else(|| smallest(&def.body, has_idle_operand))
+        .or_else(|| smallest(&def.body, |e| matches!(e.kind(), Kind::App(Op::JacobianOf(_), _))))
 }
 
 fn is_trivial(b: &Binding) -> bool {

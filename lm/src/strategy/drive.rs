@@ -1,0 +1,54 @@
+//! Follows a strategy over whole definitions: rewriting, passes and stages in turn.
+//!
+//! ```text
+//! split ; pass(cse) ; stage("Loops fused", fuse)   =   rewrite split, run cse, rewrite fuse, show "Loops fused"
+//! ```
+
+use super::combinator::Combinator;
+use super::tree::Strategy;
+
+/// A part of a strategy over definitions.
+#[derive(Clone, Copy, Debug)]
+pub enum Action<'a> {
+    /// A strategy without passes and stages is to be applied.
+    Rewrite(&'a Strategy),
+    /// The pass of that name is to be run.
+    Pass(&'a str),
+    /// The definition is the result of the stage of that heading.
+    Stage(&'a str),
+}
+
+/// Applies a strategy to a definition; returns `None` when it fails. `act` does each action and returns its result, or
+/// `None` where a strategy fails. A stage is shown when it has succeeded, whatever comes later.
+pub fn drive<T: Clone, E>(
+    s: &Strategy,
+    def: &T,
+    act: &mut dyn FnMut(Action, &T) -> Result<Option<T>, E>,
+) -> Result<Option<T>, E> {
+    if !s.has_passes() {
+        return act(Action::Rewrite(s), def);
+    }
+    match s {
+        Strategy::Placed(_, s) => drive(s, def, act),
+        Strategy::Pass(name) => act(Action::Pass(name), def),
+        Strategy::Stage(heading, s) => match drive(s, def, act)? {
+            Some(def) => act(Action::Stage(heading), &def),
+            None => Ok(None),
+        },
+        Strategy::Seq(a, b) => match drive(a, def, act)? {
+            Some(def) => drive(b, &def, act),
+            None => Ok(None),
+        },
+        Strategy::Choice(a, b) => match drive(a, def, act)? {
+            Some(def) => Ok(Some(def)),
+            None => drive(b, def, act),
+        },
+        Strategy::With(Combinator::Try, s) => Ok(Some(drive(s, def, act)?.unwrap_or_else(|| def.clone()))),
+        Strategy::With(..) | Strategy::Mu(..) | Strategy::Fuel(..) => {
+            panic!("a pass in a loop or a traversal: the check of strategies admits none")
+        }
+        Strategy::Id | Strategy::Fail | Strategy::Laws(_) | Strategy::Var(_) => {
+            unreachable!("these have no passes")
+        }
+    }
+}
