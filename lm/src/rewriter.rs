@@ -144,7 +144,7 @@ impl<'a> Rewriter<'a> {
             Combinator::TopDown => self.top_down(s, e),
             Combinator::BottomUp => self.bottom_up(s, e),
             Combinator::Innermost => self.innermost(s, e).map(Some),
-            Combinator::Normalize => self.repeat(e, |cx, e| cx.top_down(s, e)),
+            Combinator::Normalize => self.normalize(s, e).map(Some),
             Combinator::At(place) => match place.of(e) {
                 Some(i) => self.children(e, Quantity::Some, &mut |cx, j, e| {
                     if i == j { cx.apply(s, e) } else { Ok(None) }
@@ -197,6 +197,19 @@ impl<'a> Rewriter<'a> {
             self.round(&mut rounds, &e)?;
         }
         Ok(Some(e))
+    }
+
+    fn normalize(&mut self, s: &Strategy, e: &Expr) -> Result<Expr, OutOfFuel> {
+        let before = self.floats.last().map_or(0, Vec::len);
+        let normal = self.repeat(e, |cx, e| cx.top_down(s, e))?.unwrap_or_else(|| e.clone());
+        // What laws have named is no longer a part of the term.
+        let named = self.floats.last_mut().expect("a strategy runs inside a frame").split_off(before);
+        for b in named {
+            let rhs = self.normalize(s, &b.rhs)?;
+            let frame = self.floats.last_mut().expect("a strategy runs inside a frame");
+            frame.push(Binding { pattern: b.pattern, rhs });
+        }
+        Ok(normal)
     }
 
     fn top_down(&mut self, s: &Strategy, e: &Expr) -> Outcome {

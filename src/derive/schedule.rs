@@ -36,6 +36,13 @@ impl Default for Strategies {
     }
 }
 
+/// The same library, not an equal one.
+impl PartialEq for Strategies {
+    fn eq(&self, other: &Strategies) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl Deref for Strategies {
     type Target = Library;
 

@@ -26,7 +26,7 @@ pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
 }
 
 /// The way in which derivatives are made, where the program does not choose one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
     /// The derivation.
     pub derivation: Derivation,

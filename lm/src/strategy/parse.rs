@@ -15,9 +15,9 @@ const MOST_LEVELS: usize = 1_000;
 /// Reads the definitions of a text that starts at an offset of the library's texts. Returns those without mistakes, in
 /// order, and all mistakes.
 pub fn file(text: &str, start: u32) -> (Vec<Definition>, Vec<Mistake>) {
-    let (words, mut mistakes) = words(text, start);
+    let (words, no_words) = words(text, start);
     let mut parser = Parser { words, at: 0, level: 0 };
-    let mut definitions = Vec::new();
+    let (mut definitions, mut mistakes) = (Vec::new(), Vec::new());
     while *parser.peek() != Token::End {
         match parser.definition() {
             Ok(definition) => definitions.push(definition),
@@ -27,8 +27,8 @@ pub fn file(text: &str, start: u32) -> (Vec<Definition>, Vec<Mistake>) {
             }
         }
     }
-    mistakes.sort_by_key(|mistake| mistake.span.start);
-    (definitions, mistakes)
+    // What is no word is missing where the grammar wants one.
+    (definitions, if no_words.is_empty() { mistakes } else { no_words })
 }
 
 type Read<T> = Result<T, Mistake>;
