@@ -1,10 +1,11 @@
 //! Strategies of a file change how derivatives are made, and no value of one. Whatever they are, they come to an end.
 
-use common::files;
 use common::random;
+use lm::prim::Prim;
 use lm::random::SplitMix;
-use lm::term::{Def, FunName};
+use lm::term::{Def, Derivative, FunName};
 use lm::timing::Timings;
+use lmc::demos::DEMOS;
 use lmc::derive::Derivation;
 use lmc::derive::pipeline::{Error, Pipeline};
 use lmc::derive::schedule::{KNOWN, Strategies};
@@ -12,8 +13,8 @@ use lmc::gradcheck;
 use lmc::ks::front::{self, Choices};
 use lmc::ks::source::Source;
 
-/// The programs: scalars, conditionals, tuples, calls; loops and arrays; a fold.
-const DEMOS: [&str; 5] = ["ex3", "ex4", "ex5", "ex7", "lse"];
+/// The demos that take little time: scalars, conditionals, tuples, calls; loops and arrays. The campaign takes all.
+const SMALL: [&str; 5] = ["ex3", "ex4", "ex5", "ex7", "lse"];
 
 const LOOPS: &str = "(def weigh Float ((v : Vec Float) (w : Vec Float))
   (let (s (sum (build (size v) (lam (i : Integer) (mul (index i v) (sin (index i w)))))))
@@ -34,8 +35,8 @@ fn pipeline(text: &str, derivation: Derivation, strategies: Strategies) -> Pipel
 
 /// The programs, each with the functions to derive.
 fn programs() -> Vec<(String, Vec<FunName>)> {
-    let demos = DEMOS.iter().map(|name| files::text(&files::path(&format!("demos/{name}.ks"))));
-    let all = demos.chain([LOOPS.to_string()]);
+    let chosen = DEMOS.iter().filter(|demo| random::large() || SMALL.contains(&demo.name));
+    let all = chosen.map(|demo| demo.text.to_string()).chain([LOOPS.to_string()]);
     all.map(|text| {
         let checked = front::load(&Source::new("test.ks", &text)).expect("the program is right");
         let is_worth = |f: &&FunName| {
@@ -207,15 +208,19 @@ fn columns(by: Strategies) -> (Pipeline, Def) {
                 (gdef jacfwd dot)";
     let mut pipeline = pipeline(text, Derivation::default(), by);
     pipeline.complete().expect("it derives");
-    let name: FunName = FunName::base("dot").derived(lm::term::Derivative::JacFwd);
+    let name = FunName::base("dot").derived(Derivative::JacFwd);
     pipeline.require(&name).expect("it derives");
     let def = pipeline.program().defs[&name].clone();
     (pipeline, def)
 }
 
+/// The number of sums.
 fn loops(def: &Def) -> usize {
     let mut count = 0;
-    def.body.visit(|e| count += usize::from(e.args_of_prim(lm::prim::Prim::SumBuild).is_some()));
+    def.body.visit(|e| {
+        let is_sum = [Prim::Sum, Prim::SumBuild].iter().any(|p| e.args_of_prim(*p).is_some());
+        count += usize::from(is_sum);
+    });
     count
 }
 
