@@ -4,6 +4,7 @@ use super::failure::Failure;
 use crate::derive::passes::laws;
 use crate::derive::schedule::Strategies;
 use lm::law;
+use lm::strategy::VARIANTS;
 use std::io::Write;
 
 /// Options of `lmc laws`.
@@ -11,8 +12,8 @@ use std::io::Write;
 pub struct LawsOptions {
     /// List only the law with this name.
     name: Option<String>,
-    /// Print the strategies: which laws each stage applies, and how. With a name: that one, with what it needs. A file
-    /// with what is printed serves as `--strategy FILE`.
+    /// Print the strategies: which laws each stage applies, and how. With a name: that one with what it needs, or a file
+    /// that comes with lmc. What is printed serves as a file for `--strategy`.
     #[arg(long, value_name = "STRATEGY", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["name", "figure"])]
     schedule: Option<String>,
     /// List only the laws from this source, such as "Fig. 4" or `4`.
@@ -80,10 +81,16 @@ impl Row {
 fn schedules(name: &str, out: &mut dyn Write) -> Result<(), Failure> {
     let strategies = Strategies::default();
     let name = Some(name).filter(|name| !name.is_empty());
+    if let Some((_, text)) = VARIANTS.iter().find(|(variant, _)| Some(*variant) == name) {
+        write!(out, "{text}")?;
+        return Ok(());
+    }
     if let Some(name) = name
         && strategies.get(name).is_none()
     {
-        let known: Vec<String> = strategies.strategies().map(|named| format!("`{}`", named.name)).collect();
+        let variants = VARIANTS.iter().map(|(variant, _)| *variant);
+        let known = strategies.strategies().map(|named| &*named.name).chain(variants);
+        let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
         return Err(Failure::Wrong(format!("there is no strategy `{name}`; there are {}", known.join(", "))));
     }
     write!(out, "{}", strategies.text(name))?;

@@ -282,12 +282,15 @@ fn a_cycle_is_told_with_its_laws() {
 
 #[test]
 fn growth_is_told() {
-    let grow = Arc::new(Law::equation("grow", "test", "m ∘ n = (m ∘ n) ⊕ (m ∘ n)"));
+    let zeros = |n: usize| format!("m ∘ n = (m ∘ n){}", " ⊕ 0".repeat(n));
+    let grow = |n: usize| Strategy::laws_of(vec![Arc::new(Law::equation("grow", "test", &zeros(n)))]);
     let e = compose(one(), one());
-    let error = divergence(&Strategy::laws_of(vec![grow]).with(Combinator::Normalize), &e);
-    assert_eq!(error.laws, ["grow".into()]);
-    // Each step is at another place, so no term comes back.
-    assert!(!matches!(*error.why, Divergence::Cycle { .. }), "{error}");
+    let error = divergence(&grow(20).with(Combinator::Normalize), &e);
+    let Divergence::Growth { nodes, steps, most } = *error.why.clone() else { panic!("{error}") };
+    assert!(nodes > 10_000 && steps < 300 && most.is_some_and(|(law, _)| *law == *"grow"), "{error}");
+    // A few nodes for each step: the steps run out first.
+    let error = divergence(&grow(1).with(Combinator::Normalize), &e);
+    assert!(matches!(*error.why, Divergence::Steps { .. }), "{error}");
 }
 
 /// A walk without steps that takes time exponential in the depth of the term is stopped, too.

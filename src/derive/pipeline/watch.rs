@@ -76,6 +76,8 @@ impl Watch {
         mut run: impl FnMut(&mut Supply, &mut Rewrites) -> Result<Def, E>,
     ) -> Result<Def, E> {
         if let Some(trace) = &mut self.trace {
+            // A pass without an end has no first steps to show.
+            run(&mut supply.clone(), &mut Rewrites::all())?;
             trace.follow(name, &from.body, supply, &mut run)?;
         }
         self.fallible(name, || run(supply, &mut Rewrites::all()))
