@@ -282,7 +282,7 @@ fn a_cycle_is_told_with_its_laws() {
 
 #[test]
 fn growth_is_told() {
-    let zeros = |n: usize| format!("m ∘ n = (m ∘ n){}", " ⊕ 0".repeat(n));
+    let zeros = |n: usize| format!("m ∘ n = (m ∘ n) ⊕ {}0{}", "(0 ⊕ ".repeat(n), ")".repeat(n));
     let grow = |n: usize| Strategy::laws_of(vec![Arc::new(Law::equation("grow", "test", &zeros(n)))]);
     let e = compose(one(), one());
     let error = divergence(&grow(20).with(Combinator::Normalize), &e);
