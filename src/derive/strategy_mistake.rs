@@ -19,18 +19,26 @@ pub(super) fn diagnostic(mistake: &Mistake, names: &[Arc<str>]) -> Diagnostic {
             .remedy("apply a law, or go to a child, before the variable: `mu x. try(law ; x)`"),
         Cause::PassInside(_) => Diagnostic::error("E504", message)
             .remedy("join passes and stages by `;`, `<+` and `try`, in a strategy of definitions: `directions`"),
-        Cause::Character(_) | Cause::UnclosedString | Cause::Unexpected { .. } | Cause::Number(_) => {
-            Diagnostic::error("E505", message)
+        Cause::Character(_) | Cause::Unexpected { .. } => {
+            Diagnostic::error("E505", message).remedy("`lmc explain E505` has the grammar")
         }
+        Cause::UnclosedString => Diagnostic::error("E505", message).remedy("add a closing `\"` in the same line"),
+        Cause::Number(_) => Diagnostic::error("E505", message).remedy("write a smaller number"),
         Cause::TooDeep(_) | Cause::TooLarge(..) => {
             Diagnostic::error("E505", message).remedy("write a shorter strategy")
         }
-        Cause::Arguments { .. } => Diagnostic::error("E505", message),
+        Cause::Arguments { wanted: 0, name, .. } => {
+            Diagnostic::error("E505", message).remedy(format!("write `{name}` alone"))
+        }
+        Cause::Arguments { name, wanted, .. } => {
+            let arguments = vec!["s"; *wanted].join(", ");
+            Diagnostic::error("E505", message).remedy(format!("write `{name}({arguments})`"))
+        }
         Cause::OtherKind(_) => Diagnostic::error("E505", message).remedy("give it another name"),
         Cause::Twice(_, first) => Diagnostic::error("E506", message).label("again here").related(*first, "first here"),
         Cause::IsLaw(_) => Diagnostic::error("E506", message).remedy("give it another name"),
         Cause::Itself(_) => Diagnostic::error("E507", message)
-            .remedy("write the recursion as `mu x. ..`; to change a strategy of lmc, give the new one its whole text"),
+            .remedy("write a recursion as `mu x. ..`; what takes the place of a definition of lmc cannot mention it"),
     };
     found.at(mistake.span)
 }

@@ -18,13 +18,12 @@ pub enum Action<'a> {
     Stage(&'a str),
 }
 
+/// Does an action on a definition; returns `None` where a strategy fails.
+pub type Act<'a, T, E> = dyn FnMut(Action, &T) -> Result<Option<T>, E> + 'a;
+
 /// Applies a strategy to a definition; returns `None` when it fails. `act` does each action and returns its result, or
 /// `None` where a strategy fails. A stage is shown when it has succeeded, whatever comes later.
-pub fn drive<T: Clone, E>(
-    s: &Strategy,
-    def: &T,
-    act: &mut dyn FnMut(Action, &T) -> Result<Option<T>, E>,
-) -> Result<Option<T>, E> {
+pub fn drive<T: Clone, E>(s: &Strategy, def: &T, act: &mut Act<T, E>) -> Result<Option<T>, E> {
     if !s.has_passes() {
         return act(Action::Rewrite(s), def);
     }

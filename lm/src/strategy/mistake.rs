@@ -61,7 +61,7 @@ pub enum Cause {
     #[error("the strategy `{0}` has more than {1} parts, when names are replaced by what they stand for")]
     TooLarge(Arc<str>, usize),
     /// A wrong number of arguments.
-    #[error("`{name}` takes {wanted} strategies, but has {given}")]
+    #[error("the number of arguments of `{name}` is {given}, and that of its parameters {wanted}")]
     Arguments {
         /// The strategy.
         name: Arc<str>,

@@ -37,7 +37,7 @@ pub mod syntax;
 mod tree;
 
 pub use combinator::{Combinator, Place};
-pub use drive::{Action, drive};
+pub use drive::{Act, Action, drive};
 pub use law_set::LawSet;
 pub use library::{BUILT_IN, File, Known, Library, Named, Refused, VARIANTS};
 pub use mistake::{Cause, Mistake, Noun};

@@ -241,7 +241,7 @@ impl Parser {
         let mut combinator = combinator;
         self.expect("(", "`(`")?;
         if combinator.number().is_some() {
-            let k = self.number("the number of a child, from 1")?;
+            let k = self.number("the number of a child")?;
             self.expect(")", "`)`")?;
             self.expect("(", "`(`")?;
             combinator = combinator.with_number(k);
