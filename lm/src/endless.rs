@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct OutOfFuel {
     /// The steps taken.
     pub steps: usize,
-    /// The laws that fired among the last steps, most frequent first.
+    /// The laws of the cycle, or else of the last steps, most frequent first.
     pub laws: Vec<Arc<str>>,
     /// The place of the term that was rewritten last.
     pub term: Span,
@@ -175,7 +175,8 @@ impl Rounds {
         match &self.kept {
             Some(kept) if kept.term.size() == e.size() && alpha::exprs(&kept.term, e) => {
                 let laws = recent.names(recent.steps - kept.step);
-                Err(recent.because(Divergence::Cycle { first: kept.step, again: recent.steps, laws }))
+                let why = Divergence::Cycle { first: kept.step, again: recent.steps, laws: laws.clone() };
+                Err(OutOfFuel { laws, ..recent.because(why) })
             }
             _ => Ok(()),
         }

@@ -159,7 +159,7 @@ impl Library {
     }
 
     /// Returns the text of a place, on one line.
-    pub fn excerpt(&self, span: Span) -> String {
+    fn excerpt(&self, span: Span) -> String {
         let file = self.files.iter().rev().find(|file| file.start <= span.start);
         let bytes = |file: &File| (span.start - file.start) as usize..(span.end - file.start) as usize;
         let text = file.and_then(|file| file.text.get(bytes(file))).unwrap_or_default();

@@ -67,6 +67,15 @@ fn agreeing(text: &str, functions: &[FunName], derivation: Derivation, by: &Stra
     agreeing
 }
 
+/// Traces a derivation by the strategies, which runs each stage for any number of rewrites.
+fn traced((text, functions): &(String, Vec<FunName>), by: &Strategies, shown: &str) {
+    let mut pipeline = pipeline(text, Derivation::default(), by.clone());
+    match pipeline.stages(&functions[0], true) {
+        Ok(_) | Err(Error::OutOfFuel(_) | Error::Unfinished(_)) => {}
+        Err(error) => panic!("{error}\n{shown}"),
+    }
+}
+
 /// Random strategies from the groups of lmc.
 struct Draw(SplitMix);
 
@@ -167,7 +176,7 @@ fn random_strategies_end_and_change_no_value() {
         let programs = programs();
         let mut draw = Draw(SplitMix::new(random::seed()));
         let (mut agree, mut tried) = (0, 0);
-        for round in 0..random::cases(40) {
+        for round in 0..random::cases(80) {
             let text = draw.file();
             let shown = format!("round {round} of LMC_SEED={}:\n{text}", random::seed());
             let by = strategies(&text);
@@ -175,6 +184,9 @@ fn random_strategies_end_and_change_no_value() {
             let derivation = Derivation::ALL[draw.below(Derivation::ALL.len())];
             agree += usize::from(agreeing(program, functions, derivation, &by, &shown) > 0);
             tried += 1;
+            if round % 8 == 0 {
+                traced(&programs[0], &by, &shown);
+            }
         }
         assert!(agree * 4 > tried, "only {agree} of {tried} strategies make derivatives");
     });
