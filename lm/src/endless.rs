@@ -6,6 +6,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
+/// The nodes that may be visited, for each step that may be taken.
+pub(crate) const VISITS: usize = 50;
+
+/// The nodes by which terms may grow, for each step that may be taken.
+pub(crate) const GROWTH: usize = 10;
+
+/// The most recursions of `mu` in each other, for which there is a stack.
+pub(crate) const MOST_RECURSIONS: usize = 100_000;
+
 /// Rewriting did not end within its fuel.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("rewriting does not come to an end: {why}")]

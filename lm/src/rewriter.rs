@@ -4,7 +4,7 @@
 //! Rewriting runs on fuel: laws that do not end are an error, not a hang. What a strategy did before it failed is as if
 //! it had not been.
 
-use crate::endless::{Recent, Rounds};
+use crate::endless::{GROWTH, MOST_RECURSIONS, Recent, Rounds, VISITS};
 use crate::law::Context;
 use crate::rewrites::{Rewrite, Rewrites};
 use crate::strategy::{Combinator, LawSet, Strategy};
@@ -14,15 +14,6 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub use crate::endless::OutOfFuel;
-
-/// The nodes that may be visited, for each step that may be taken.
-const VISITS: usize = 50;
-
-/// The nodes by which terms may grow, for each step that may be taken.
-const GROWTH: usize = 10;
-
-/// The most recursions of `mu` in each other, for which there is a stack.
-const MOST_RECURSIONS: usize = 100_000;
 
 /// Applies strategies.
 pub struct Rewriter<'a> {
@@ -91,16 +82,21 @@ impl<'a> Rewriter<'a> {
         self.normal.clear();
     }
 
-    /// Applies a strategy. When it fails, the steps that it took do not count.
+    /// Applies a strategy. When it fails, it leaves nothing.
     fn apply(&mut self, s: &Strategy, e: &Expr) -> Outcome {
         self.visits = self.visits.checked_sub(1).ok_or_else(|| self.recent.out_of_steps())?;
-        let before = (self.grown, self.floats.last().map_or(0, Vec::len));
+        let before = (self.grown, self.frame().len());
         let outcome = self.shape(s, e)?;
         if outcome.is_none() {
             self.grown = before.0;
-            self.floats.iter_mut().last().into_iter().for_each(|floats| floats.truncate(before.1));
+            self.frame().truncate(before.1);
         }
         Ok(outcome)
+    }
+
+    /// Returns the bindings that float out of the innermost term with a frame of its own.
+    fn frame(&mut self) -> &mut Vec<Binding> {
+        self.floats.last_mut().expect("a strategy runs inside a frame")
     }
 
     fn shape(&mut self, s: &Strategy, e: &Expr) -> Outcome {
@@ -108,10 +104,7 @@ impl<'a> Rewriter<'a> {
             Strategy::Id => Ok(Some(e.clone())),
             Strategy::Fail => Ok(None),
             Strategy::Laws(set) => self.laws(set, e),
-            Strategy::Seq(a, b) => match self.apply(a, e)? {
-                Some(e) => self.apply(b, &e),
-                None => Ok(None),
-            },
+            Strategy::Seq(a, b) => self.apply(a, e)?.map_or(Ok(None), |e| self.apply(b, &e)),
             Strategy::Choice(a, b) => match self.apply(a, e)? {
                 Some(e) => Ok(Some(e)),
                 None => self.apply(b, e),
@@ -157,14 +150,12 @@ impl<'a> Rewriter<'a> {
     /// Applies the strategy of a variable: one more recursion.
     fn recursion(&mut self, x: u32, e: &Expr) -> Outcome {
         let s = self.recursions.get(&x).expect("a variable is in its `mu`").clone();
-        let rounds = self.rounds.entry(x).or_default();
-        if self.allowed.is_none() {
-            rounds.compare(e, &self.recent)?;
-        }
-        rounds.enter(e, &self.recent);
+        let mut rounds = self.rounds.remove(&x).unwrap_or_default();
+        self.round(&mut rounds, e)?;
         if rounds.count() > MOST_RECURSIONS {
             return Err(self.recent.out_of_steps());
         }
+        self.rounds.insert(x, rounds);
         let outcome = self.apply(&s, e)?;
         self.rounds.entry(x).or_default().leave();
         Ok(outcome)
@@ -200,14 +191,13 @@ impl<'a> Rewriter<'a> {
     }
 
     fn normalize(&mut self, s: &Strategy, e: &Expr) -> Result<Expr, OutOfFuel> {
-        let before = self.floats.last().map_or(0, Vec::len);
+        let before = self.frame().len();
         let normal = self.repeat(e, |cx, e| cx.top_down(s, e))?.unwrap_or_else(|| e.clone());
         // What laws have named is no longer a part of the term.
-        let named = self.floats.last_mut().expect("a strategy runs inside a frame").split_off(before);
+        let named = self.frame().split_off(before);
         for b in named {
             let rhs = self.normalize(s, &b.rhs)?;
-            let frame = self.floats.last_mut().expect("a strategy runs inside a frame");
-            frame.push(Binding { pattern: b.pattern, rhs });
+            self.frame().push(Binding { pattern: b.pattern, rhs });
         }
         Ok(normal)
     }
@@ -262,7 +252,7 @@ impl<'a> Rewriter<'a> {
                     law: law.name.clone(),
                     instance: Some((e.clone(), Expr::block(floats.clone(), new.clone()))),
                 });
-                self.floats.last_mut().expect("a strategy runs inside a frame").extend(floats);
+                self.frame().extend(floats);
                 return Ok(Some(new));
             }
         }

@@ -21,7 +21,7 @@ pub static KNOWN: Known = Known {
 };
 
 static OF_LMC: LazyLock<Strategies> = LazyLock::new(|| {
-    let library = Library::new(KNOWN, BUILT_IN.0, BUILT_IN.1);
+    let library = Library::new(KNOWN, &BUILT_IN);
     Strategies(Arc::new(library.unwrap_or_else(|refused| panic!("the strategies of lmc: {:?}", refused.mistakes))))
 });
 

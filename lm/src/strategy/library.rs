@@ -15,8 +15,9 @@ use indexmap::{IndexMap, IndexSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The strategies that lmc applies unless a file says otherwise: a name and a text.
-pub const BUILT_IN: (&str, &str) = ("derive.strategy", include_str!("../../strategies/derive.strategy"));
+/// The files of the strategies that lmc applies unless another file says otherwise: names and texts. A definition of a
+/// later one takes the place of that of an earlier one.
+pub const BUILT_IN: [(&str, &str); 1] = [("derive.strategy", include_str!("../../strategies/derive.strategy"))];
 
 /// Other files that come with lmc. The definitions of one take the place of those of [`BUILT_IN`].
 pub const VARIANTS: [(&str, &str); 2] = [
@@ -64,6 +65,8 @@ pub struct Named {
 pub struct Library {
     known: Known,
     files: Vec<File>,
+    /// The number of the files that it began with.
+    own: usize,
     definitions: Definitions,
     strategies: IndexMap<Arc<str>, Named>,
 }
@@ -80,10 +83,11 @@ pub struct Refused {
 }
 
 impl Library {
-    /// Returns the strategies of a text alone.
-    pub fn new(known: Known, name: &str, text: &str) -> Result<Library, Refused> {
-        let empty = Library { known, files: Vec::new(), definitions: Definitions::new(), strategies: IndexMap::new() };
-        empty.with(name, text)
+    /// Returns the strategies of some texts alone, each with its name.
+    pub fn new(known: Known, texts: &[(&str, &str)]) -> Result<Library, Refused> {
+        let (definitions, strategies) = (Definitions::new(), IndexMap::new());
+        let empty = Library { known, files: Vec::new(), own: texts.len(), definitions, strategies };
+        texts.iter().try_fold(empty, |library, (name, text)| library.with(name, text))
     }
 
     /// Returns the library with the definitions of a text in the place of its own.
@@ -105,17 +109,8 @@ impl Library {
         if mistakes.is_empty() {
             return Ok(library);
         }
-        // A mistake in a definition with parameters is one of each use.
-        let mut once: Vec<Mistake> = Vec::new();
-        mistakes.sort_by_key(|mistake| mistake.span.start);
-        once.extend(mistakes.into_iter().fold(Vec::new(), |mut once, mistake| {
-            if !once.contains(&mistake) {
-                once.push(mistake);
-            }
-            once
-        }));
         let names = library.names();
-        Err(Refused { files: library.files, mistakes: once, names })
+        Err(Refused { files: library.files, mistakes: each_once(mistakes), names })
     }
 
     /// Returns the mistake of a definition among the others of its file.
@@ -173,7 +168,7 @@ impl Library {
 
     /// Returns whether a file has replaced some definitions.
     pub fn is_changed(&self) -> bool {
-        self.files.len() > 1
+        self.files.len() > self.own
     }
 
     /// Returns the strategies without parameters, in order.
@@ -215,6 +210,18 @@ impl Library {
         }
         text
     }
+}
+
+/// Returns mistakes in order of place. One in a definition with parameters is found at each use.
+fn each_once(mut found: Vec<Mistake>) -> Vec<Mistake> {
+    found.sort_by_key(|mistake| mistake.span.start);
+    let mut once: Vec<Mistake> = Vec::new();
+    for mistake in found {
+        if !once.contains(&mistake) {
+            once.push(mistake);
+        }
+    }
+    once
 }
 
 impl Known {

@@ -28,12 +28,8 @@ impl Pieces {
         add(self);
         if before > 0 && before < self.0.len() {
             let first = self.0.remove(before);
-            self.glue_to(before - 1, &first);
+            self.0[before - 1].push_str(&first);
         }
-    }
-
-    fn glue_to(&mut self, at: usize, text: &str) {
-        self.0[at].push_str(text);
     }
 
     /// Returns indented lines.
@@ -78,6 +74,13 @@ fn enclosed(before: &str, s: &Term, out: &mut Pieces) {
     out.glue(")");
 }
 
+/// Adds `before s)`.
+fn second(before: &str, s: &Term, out: &mut Pieces) {
+    out.piece(before);
+    term(s, Level::Sequence, out);
+    out.glue(")");
+}
+
 fn term(s: &Term, level: Level, out: &mut Pieces) {
     let own = match &s.shape {
         Shape::Seq(..) | Shape::Mu(..) => Level::Sequence,
@@ -107,17 +110,9 @@ fn term(s: &Term, level: Level, out: &mut Pieces) {
             out.piece(format!("mu {}.", x.text));
             term(s, Level::Sequence, out);
         }
-        Shape::Fuel(n, s) => {
-            out.piece(format!("fuel({n},"));
-            term(s, Level::Sequence, out);
-            out.glue(")");
-        }
+        Shape::Fuel(n, s) => second(&format!("fuel({n},"), s, out),
         Shape::Pass(name) => out.piece(format!("pass({})", name.text)),
-        Shape::Stage(heading, s) => {
-            out.piece(format!("stage({},", quoted(heading)));
-            term(s, Level::Sequence, out);
-            out.glue(")");
-        }
+        Shape::Stage(heading, s) => second(&format!("stage({},", quoted(heading)), s, out),
     }
 }
 

@@ -18,7 +18,7 @@ fn laws(names: &[&str]) -> Strategy {
 /// The strategy of a text.
 fn read(text: &str) -> Strategy {
     let known = Known { passes: &["cse"], of_terms: &[], of_definitions: &["s"] };
-    let library = Library::new(known, "test.strategy", &format!("strategy s = {text}"));
+    let library = Library::new(known, &[("test.strategy", &format!("strategy s = {text}"))]);
     library.unwrap_or_else(|refused| panic!("{text}: {:?}", refused.mistakes)).strategy("s").clone()
 }
 
@@ -322,9 +322,9 @@ fn passes_and_stages_are_driven_in_order() {
 #[test]
 fn the_files_of_lmc_read_back_as_they_print() {
     let known = Known { passes: &["cse"], of_terms: &[], of_definitions: &[] };
-    let library = Library::new(known, BUILT_IN.0, BUILT_IN.1).expect("it is right");
+    let library = Library::new(known, &BUILT_IN).expect("it is right");
     for text in [library.text(None), library.text(Some("jacobian"))] {
-        let again = Library::new(known, "again", &text).expect("it reads back");
+        let again = Library::new(known, &[("again", &text)]).expect("it reads back");
         assert_eq!(again.text(None), text);
         let laws = |library: &Library| {
             let names = library.strategy("jacobian").laws();

@@ -9,7 +9,7 @@ use lm::term::Span;
 const KNOWN: Known = Known { passes: &["cse", "dce"], of_terms: &["term"], of_definitions: &["whole"] };
 
 fn mistakes(text: &str) -> Vec<Mistake> {
-    match Library::new(KNOWN, "test.strategy", text) {
+    match Library::new(KNOWN, &[("test.strategy", text)]) {
         Ok(_) => Vec::new(),
         Err(refused) => refused.mistakes,
     }
