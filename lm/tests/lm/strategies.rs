@@ -303,22 +303,26 @@ fn a_walk_has_an_end() {
 
 #[test]
 fn passes_and_stages_are_driven_in_order() {
-    let s = read("stage(\"First\", one-compose) ; try(fail ; pass(cse)) ; (fail ; pass(cse) <+ pass(cse)) ; add-zero");
-    let mut seen = Vec::new();
-    let done = drive(&s, &0, &mut |action, n: &u32| {
-        let (text, ends) = match action {
-            Action::Rewrite(s) => (s.laws().iter().map(|law| law.name.to_string()).collect(), s.laws().is_empty()),
-            Action::Pass(name) => (format!("pass {name}"), false),
-            Action::Stage(heading) => (format!("stage {heading} {n}"), false),
-        };
-        seen.push(text);
-        Ok::<_, ()>((!ends).then_some(n + 1))
-    });
-    // `;` is weaker than `<+`: fail ; (pass(cse) <+ pass(cse)).
-    assert_eq!(done, Ok(None));
-    assert_eq!(seen, ["one-compose", "stage First 1", "", ""]);
+    let driven = |text: &str| {
+        let mut seen = Vec::new();
+        let done = drive(&read(text), &0, &mut |action, n: &u32| {
+            seen.push(match action {
+                Action::Rewrite(s) => s.laws().iter().map(|law| &*law.name).collect::<Vec<_>>().join(" "),
+                Action::Pass(name) => format!("pass {name}"),
+                Action::Stage(heading) => format!("stage {heading} {n}"),
+            });
+            Ok::<_, ()>(Some(n + 1))
+        });
+        (done.expect("no action fails"), seen.join(", "))
+    };
+    let both = "stage(\"First\", one-compose ; pass(cse)) ; add-zero ; (scale-one <+ scale-zero)";
+    let seen = "one-compose, pass cse, stage First 2, add-zero, scale-one scale-zero";
+    assert_eq!(driven(both), (Some(5), seen.into()));
+    assert_eq!(driven("try(add-zero ; fail ; pass(cse)) ; pass(cse)"), (Some(1), "add-zero, pass cse".into()));
+    assert_eq!(driven("(fail <+ pass(cse)) ; add-zero"), (Some(2), "pass cse, add-zero".into()));
+    // `;` is weaker than `<+`.
+    assert_eq!(driven("fail ; pass(cse) <+ pass(cse)"), (None, String::new()));
 }
-
 #[test]
 fn the_files_of_lmc_read_back_as_they_print() {
     let known = Known { passes: &["cse"], of_terms: &[], of_definitions: &[] };

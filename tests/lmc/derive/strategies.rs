@@ -1,5 +1,6 @@
 //! Strategies of a file change how derivatives are made, and no value of one. Whatever they are, they come to an end.
 
+use common::files;
 use common::random;
 use lm::prim::Prim;
 use lm::random::SplitMix;
@@ -261,6 +262,20 @@ fn passes_and_stages_are_followed() {
             pipeline.follow("directions", &before, &mut |heading, def| shown.push((heading.to_string(), loops(def))));
         assert_eq!(loops(&after.expect("it ends")), 0);
         assert_eq!(shown, [("Fused".to_string(), 0), ("Named".to_string(), 0)]);
+    });
+}
+
+/// The example of the page does what the page says.
+#[test]
+fn the_example_fuses_loops_and_drops_zeros() {
+    lmc::with_large_stack(|| {
+        let page = files::text(&files::path("docs/strategies.md"));
+        let (_, after) = page.split_once("# fused.strategy\n").expect("the page has the example");
+        let (text, _) = after.split_once("```").expect("a block has an end");
+        assert_eq!(loops(&columns(strategies(text)).1), 0);
+        // The first part alone leaves the sums.
+        let fusion = text.replace("laws(arrays, vectors) ;\n", "");
+        assert!(fusion.len() < text.len() && loops(&columns(strategies(&fusion)).1) > 0);
     });
 }
 
