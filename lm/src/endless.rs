@@ -164,7 +164,7 @@ const FIRST_ROUND: usize = 16;
 /// The rounds of one loop. The term of one round is kept and compared with the later ones; twice as many rounds later,
 /// another one is. So a cycle is found within three times its length (Brent 1980), and nothing but a cycle.
 #[derive(Debug, Default)]
-pub(crate) struct Rounds {
+pub struct Rounds {
     round: usize,
     kept: Option<Kept>,
 }
@@ -200,7 +200,7 @@ impl Rounds {
     }
 
     /// Ends a round of a recursion. Its term is no longer under way.
-    pub(crate) fn leave(&mut self) {
+    pub fn leave(&mut self) {
         if self.kept.as_ref().is_some_and(|kept| kept.round == self.round) {
             self.kept = None;
         }

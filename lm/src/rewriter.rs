@@ -4,7 +4,7 @@
 //! Rewriting runs on fuel: laws that do not end are an error, not a hang. What a strategy did before it failed is as if
 //! it had not been.
 
-use crate::endless::{GROWTH, MOST_RECURSIONS, Recent, Rounds, VISITS};
+use crate::endless::{GROWTH, MOST_RECURSIONS, Recent, VISITS};
 use crate::law::Context;
 use crate::rewrites::{Rewrite, Rewrites};
 use crate::strategy::{Combinator, LawSet, Strategy};
@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-pub use crate::endless::OutOfFuel;
+pub use crate::endless::{OutOfFuel, Rounds};
 
 /// Applies strategies.
 pub struct Rewriter<'a> {
@@ -117,9 +117,7 @@ impl<'a> Rewriter<'a> {
             Strategy::Var(x) => self.recursion(*x, e),
             Strategy::Fuel(n, s) => self.allowing(*n, |cx| cx.apply(s, e)),
             Strategy::Stage(_, s) => self.apply(s, e),
-            Strategy::Pass(name) => {
-                panic!("pass({name}) on a part of a definition: the check of strategies admits none")
-            }
+            Strategy::Pass(name) => panic!("pass({name}) on a part of a definition, which the check admits nowhere"),
             Strategy::Placed(span, s) => self.apply(s, e).map_err(|stuck| match stuck.strategy {
                 None if s.is_loop() => OutOfFuel { strategy: Some(*span), ..stuck },
                 _ => stuck,
@@ -151,18 +149,25 @@ impl<'a> Rewriter<'a> {
     fn recursion(&mut self, x: u32, e: &Expr) -> Outcome {
         let s = self.recursions.get(&x).expect("a variable is in its `mu`").clone();
         let mut rounds = self.rounds.remove(&x).unwrap_or_default();
-        self.round(&mut rounds, e)?;
-        if rounds.count() > MOST_RECURSIONS {
-            return Err(self.recent.out_of_steps());
-        }
+        self.enter(&mut rounds, e)?;
         self.rounds.insert(x, rounds);
         let outcome = self.apply(&s, e)?;
         self.rounds.entry(x).or_default().leave();
         Ok(outcome)
     }
 
-    /// Begins the next round of a loop. Without fuel of its own, a loop that is where it was before never ends.
-    fn round(&self, rounds: &mut Rounds, e: &Expr) -> Result<(), OutOfFuel> {
+    /// Begins a recursion in those that are under way.
+    ///
+    /// Errors: it is at a term where one of these is; there are too many.
+    pub fn enter(&self, rounds: &mut Rounds, e: &Expr) -> Result<(), OutOfFuel> {
+        self.round(rounds, e)?;
+        if rounds.count() > MOST_RECURSIONS { Err(self.recent.out_of_steps()) } else { Ok(()) }
+    }
+
+    /// Begins the next round of a loop.
+    ///
+    /// Errors: it is at a term where it was before, and has no fuel of its own that ends it.
+    pub fn round(&self, rounds: &mut Rounds, e: &Expr) -> Result<(), OutOfFuel> {
         if self.allowed.is_none() {
             rounds.compare(e, &self.recent)?;
         }
@@ -246,8 +251,7 @@ impl<'a> Rewriter<'a> {
         for law in set.candidates(e) {
             let mut floats = Vec::new();
             if let Some(new) = law.rewrite_among(e, self.supply, &mut floats, &self.context) {
-                let size = new.size() + floats.iter().map(|b| b.rhs.size()).sum::<usize>();
-                self.step(&law.name, e, size)?;
+                self.step(&law.name, e, new.size() + floats.iter().map(|b| b.rhs.size()).sum::<usize>())?;
                 self.rewrites.count(|| Rewrite {
                     law: law.name.clone(),
                     instance: Some((e.clone(), Expr::block(floats.clone(), new.clone()))),

@@ -15,7 +15,7 @@ use crate::derive::forms::smallest_binding;
 use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
-use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::rewriter::{OutOfFuel, Rewriter, Rounds};
 use lm::scope::{free_variables, occurrences};
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
@@ -94,7 +94,7 @@ impl Walk<'_, '_> {
 
     /// Applies the laws in a term, and at its root until none fits; pushes bindings to `out`.
     fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
-        let mut e = e.clone();
+        let (mut e, mut rounds) = (e.clone(), Rounds::default());
         loop {
             e = self.inner(&e, out)?;
             let Some(new) = self.cx.run_on(self.laws, &e)?.filter(|new| *new != e) else { return Ok(e) };
@@ -106,6 +106,7 @@ impl Walk<'_, '_> {
                 self.binding(b, out)?;
             }
             e = result.clone();
+            self.cx.round(&mut rounds, &e)?;
         }
     }
 

@@ -123,6 +123,25 @@ fn divergence_is_told() {
     assert_eq!(checked.status.code(), Some(0), "{}", err(&checked));
 }
 
+/// Two laws that undo each other in a pass that goes on by itself.
+#[test]
+fn divergence_of_a_pass_is_told() {
+    let maps = "(def f Float ((x : Float) (y : Float)) (lmApply (lmTranspose (lmScale 1.0 x)) y))\n";
+    let sides = "strategy sides = laws(apply-transpose, reverse-apply)\n";
+    let columns = "(def f Float (v : Vec Float) (sum (build (size v) (lam (i : Integer) (mul 2.0 (index i v))))))
+(gdef jacfwd f)\n";
+    let directions = "strategy directions = laws(sumbuild-of-if, dot-of-floats) <+ laws(arrays)\n";
+    for (i, (program, strategy, diverges)) in
+        [(maps, sides, true), (columns, directions, false)].into_iter().enumerate()
+    {
+        let directory = directory(&format!("divergence_of_a_pass_{i}"), strategy);
+        fs::write(directory.join("p.ks"), program).expect("the directory for tests can be written to");
+        let output = run(&directory, &["compile", "p.ks", "--emit", "ks=-", "--strategy", "s.strategy"]);
+        let told = err(&output).contains("`apply-transpose` and `reverse-apply` undo each other");
+        assert_eq!((output.status.code(), told), (Some(i32::from(diverges)), diverges), "{}", err(&output));
+    }
+}
+
 #[test]
 fn a_stage_that_is_not_done_is_told() {
     let output =
