@@ -3,6 +3,7 @@
 pub mod alpha;
 pub mod destination;
 pub mod effect;
+pub mod endless;
 pub mod eval;
 pub mod facts;
 pub mod interp;

@@ -1,28 +1,19 @@
 //! Applies strategies to terms.
 //!
 //! The bindings that a law makes float to right before the binding, or to the head of the branch, that uses them.
-//! Rewriting runs on fuel: laws that do not end are an error, not a hang.
+//! Rewriting runs on fuel: laws that do not end are an error, not a hang. What a strategy did before it failed is as if
+//! it had not been.
 
+use crate::endless::{GROWTH, MOST_RECURSIONS, Recent, VISITS};
 use crate::law::Context;
 use crate::rewrites::{Rewrite, Rewrites};
-use crate::strategy::{LawSet, Strategy};
+use crate::strategy::{Combinator, LawSet, Strategy};
 use crate::term::{Binding, Expr, Kind, Op, Supply};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Rewriting did not end within its fuel.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("rewriting did not end within {fuel} steps; the laws applied last: {}", laws.join(", "))]
-pub struct OutOfFuel {
-    /// The steps allowed.
-    pub fuel: usize,
-    /// The laws that fired among the last steps, most frequent first.
-    pub laws: Vec<Arc<str>>,
-}
-
-/// The number of last steps that a diagnostic of divergence looks at.
-const WINDOW: usize = 64;
+pub use crate::endless::{OutOfFuel, Rounds};
 
 /// Applies strategies.
 pub struct Rewriter<'a> {
@@ -35,10 +26,20 @@ pub struct Rewriter<'a> {
     /// What is known in scope. Passes tell, and some laws read it.
     pub context: Context,
     fuel: usize,
-    left: usize,
-    recent: Vec<Arc<str>>,
+    /// The visits that are left.
+    visits: usize,
+    recent: Recent,
+    /// The nodes that came with the steps taken, less those that went.
+    grown: isize,
+    /// The steps that `fuel(n, s)` leaves, in one.
+    allowed: Option<usize>,
+    /// The strategies of variables.
+    recursions: FxHashMap<u32, Arc<Strategy>>,
+    /// The rounds of the recursions that are under way, by variable.
+    rounds: FxHashMap<u32, Rounds>,
     floats: Vec<Vec<Binding>>,
-    normal: FxHashMap<usize, Expr>,
+    /// The terms that are normal, by the strategy and the term: the term lives as long as its address is known.
+    normal: FxHashMap<(usize, usize), Expr>,
 }
 
 type Outcome = Result<Option<Expr>, OutOfFuel>;
@@ -52,8 +53,12 @@ impl<'a> Rewriter<'a> {
             fired: IndexMap::new(),
             context: Context::default(),
             fuel,
-            left: fuel,
-            recent: Vec::new(),
+            visits: fuel.saturating_mul(VISITS),
+            recent: Recent::default(),
+            grown: 0,
+            allowed: None,
+            recursions: FxHashMap::default(),
+            rounds: FxHashMap::default(),
             floats: Vec::new(),
             normal: FxHashMap::default(),
         }
@@ -77,41 +82,129 @@ impl<'a> Rewriter<'a> {
         self.normal.clear();
     }
 
+    /// Applies a strategy. When it fails, it leaves nothing.
     fn apply(&mut self, s: &Strategy, e: &Expr) -> Outcome {
+        self.visits = self.visits.checked_sub(1).ok_or_else(|| self.recent.out_of_steps())?;
+        let before = (self.grown, self.frame().len());
+        let outcome = self.shape(s, e)?;
+        if outcome.is_none() {
+            self.grown = before.0;
+            self.frame().truncate(before.1);
+        }
+        Ok(outcome)
+    }
+
+    /// Returns the bindings that float out of the innermost term with a frame of its own.
+    fn frame(&mut self) -> &mut Vec<Binding> {
+        self.floats.last_mut().expect("a strategy runs inside a frame")
+    }
+
+    fn shape(&mut self, s: &Strategy, e: &Expr) -> Outcome {
         match s {
             Strategy::Id => Ok(Some(e.clone())),
             Strategy::Fail => Ok(None),
             Strategy::Laws(set) => self.laws(set, e),
-            Strategy::Seq(a, b) => match self.apply(a, e)? {
-                Some(e) => self.apply(b, &e),
-                None => Ok(None),
-            },
+            Strategy::Seq(a, b) => self.apply(a, e)?.map_or(Ok(None), |e| self.apply(b, &e)),
             Strategy::Choice(a, b) => match self.apply(a, e)? {
                 Some(e) => Ok(Some(e)),
                 None => self.apply(b, e),
             },
-            Strategy::Try(s) => Ok(Some(self.apply(s, e)?.unwrap_or_else(|| e.clone()))),
-            Strategy::Repeat(s) => self.repeat(s, e),
-            Strategy::One(s) => self.children(e, Quantity::One, &mut |cx, _, e| cx.apply(s, e)),
-            Strategy::Some(s) => self.children(e, Quantity::Some, &mut |cx, _, e| cx.apply(s, e)),
-            Strategy::All(s) => self.children(e, Quantity::All, &mut |cx, _, e| cx.apply(s, e)),
-            Strategy::Child(i, s) => self.children(e, Quantity::Some, &mut |cx, j, e| {
-                if *i == j { cx.apply(s, e) } else { Ok(None) }
+            Strategy::With(combinator, s) => self.combinator(*combinator, s, e),
+            Strategy::Mu(x, s) => {
+                self.recursions.insert(*x, s.clone());
+                self.recursion(*x, e)
+            }
+            Strategy::Var(x) => self.recursion(*x, e),
+            Strategy::Fuel(n, s) => self.allowing(*n, |cx| cx.apply(s, e)),
+            Strategy::Stage(_, s) => self.apply(s, e),
+            Strategy::Pass(name) => panic!("pass({name}) on a part of a definition, which the check admits nowhere"),
+            Strategy::Placed(span, s) => self.apply(s, e).map_err(|stuck| match stuck.strategy {
+                None if s.is_loop() => OutOfFuel { strategy: Some(*span), ..stuck },
+                _ => stuck,
             }),
-            Strategy::TopDown(s) => self.top_down(s, e),
-            Strategy::BottomUp(s) => self.bottom_up(s, e),
-            Strategy::Innermost(s) => self.innermost(s, e).map(Some),
-            Strategy::Normalize(s) => self.repeat(&Strategy::TopDown(s.clone()), e),
         }
     }
 
-    fn repeat(&mut self, s: &Strategy, e: &Expr) -> Outcome {
-        let mut e = e.clone();
-        while let Some(next) = self.apply(s, &e)? {
+    fn combinator(&mut self, combinator: Combinator, s: &Arc<Strategy>, e: &Expr) -> Outcome {
+        match combinator {
+            Combinator::Try => Ok(Some(self.apply(s, e)?.unwrap_or_else(|| e.clone()))),
+            Combinator::Repeat => self.repeat(e, |cx, e| cx.apply(s, e)),
+            Combinator::One => self.children(e, Quantity::One, &mut |cx, _, e| cx.apply(s, e)),
+            Combinator::Some => self.children(e, Quantity::Some, &mut |cx, _, e| cx.apply(s, e)),
+            Combinator::All => self.children(e, Quantity::All, &mut |cx, _, e| cx.apply(s, e)),
+            Combinator::TopDown => self.top_down(s, e),
+            Combinator::BottomUp => self.bottom_up(s, e),
+            Combinator::Innermost => self.innermost(s, e).map(Some),
+            Combinator::Normalize => self.normalize(s, e).map(Some),
+            Combinator::At(place) => match place.of(e) {
+                Some(i) => self.children(e, Quantity::Some, &mut |cx, j, e| {
+                    if i == j { cx.apply(s, e) } else { Ok(None) }
+                }),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// Applies the strategy of a variable: one more recursion.
+    fn recursion(&mut self, x: u32, e: &Expr) -> Outcome {
+        let s = self.recursions.get(&x).expect("a variable is in its `mu`").clone();
+        let mut rounds = self.rounds.remove(&x).unwrap_or_default();
+        self.enter(&mut rounds, e)?;
+        self.rounds.insert(x, rounds);
+        let outcome = self.apply(&s, e)?;
+        self.rounds.entry(x).or_default().leave();
+        Ok(outcome)
+    }
+
+    /// Begins a recursion in those that are under way.
+    ///
+    /// Errors: it is at a term where one of these is; there are too many.
+    pub fn enter(&self, rounds: &mut Rounds, e: &Expr) -> Result<(), OutOfFuel> {
+        self.round(rounds, e)?;
+        if rounds.count() > MOST_RECURSIONS { Err(self.recent.out_of_steps()) } else { Ok(()) }
+    }
+
+    /// Begins the next round of a loop.
+    ///
+    /// Errors: it is at a term where it was before, and has no fuel of its own that ends it.
+    pub fn round(&self, rounds: &mut Rounds, e: &Expr) -> Result<(), OutOfFuel> {
+        if self.allowed.is_none() {
+            rounds.compare(e, &self.recent)?;
+        }
+        rounds.enter(e, &self.recent);
+        Ok(())
+    }
+
+    /// Lets laws apply n times at most, and no more than they may around this.
+    fn allowing(&mut self, n: usize, run: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+        let around = self.allowed;
+        let n = around.map_or(n, |around| n.min(around));
+        self.allowed = Some(n);
+        let outcome = run(self);
+        let taken = n - self.allowed.unwrap_or(n);
+        self.allowed = around.map(|around| around - taken);
+        outcome
+    }
+
+    fn repeat(&mut self, e: &Expr, mut step: impl FnMut(&mut Self, &Expr) -> Outcome) -> Outcome {
+        let (mut e, mut rounds) = (e.clone(), Rounds::default());
+        while let Some(next) = step(self, &e)? {
             e = next;
-            self.burn(&"repeat".into())?;
+            self.round(&mut rounds, &e)?;
         }
         Ok(Some(e))
+    }
+
+    fn normalize(&mut self, s: &Strategy, e: &Expr) -> Result<Expr, OutOfFuel> {
+        let before = self.frame().len();
+        let normal = self.repeat(e, |cx, e| cx.top_down(s, e))?.unwrap_or_else(|| e.clone());
+        // What laws have named is no longer a part of the term.
+        let named = self.frame().split_off(before);
+        for b in named {
+            let rhs = self.normalize(s, &b.rhs)?;
+            self.frame().push(Binding { pattern: b.pattern, rhs });
+        }
+        Ok(normal)
     }
 
     fn top_down(&mut self, s: &Strategy, e: &Expr) -> Outcome {
@@ -128,10 +221,11 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    fn innermost(&mut self, s: &Strategy, e: &Expr) -> Result<Expr, OutOfFuel> {
-        let mut e = e.clone();
+    fn innermost(&mut self, s: &Arc<Strategy>, e: &Expr) -> Result<Expr, OutOfFuel> {
+        let (mut e, mut rounds) = (e.clone(), Rounds::default());
+        let strategy = Arc::as_ptr(s) as usize;
         loop {
-            if self.normal.contains_key(&e.address()) {
+            if self.normal.contains_key(&(strategy, e.address())) {
                 return Ok(e);
             }
             let inner = self.children(&e, Quantity::All, &mut |cx, _, e| cx.innermost(s, e).map(Some))?;
@@ -139,49 +233,48 @@ impl<'a> Rewriter<'a> {
             match self.apply(s, &e)? {
                 Some(next) => e = next,
                 None => {
-                    self.normal.insert(e.address(), e.clone());
+                    // Without fuel, laws fail that would apply.
+                    if self.allowed != Some(0) {
+                        self.normal.insert((strategy, e.address()), e.clone());
+                    }
                     return Ok(e);
                 }
             }
+            self.round(&mut rounds, &e)?;
         }
     }
 
     fn laws(&mut self, set: &LawSet, e: &Expr) -> Outcome {
-        if self.rewrites.is_spent() {
+        if self.rewrites.is_spent() || self.allowed == Some(0) {
             return Ok(None);
         }
         for law in set.candidates(e) {
             let mut floats = Vec::new();
             if let Some(new) = law.rewrite_among(e, self.supply, &mut floats, &self.context) {
-                self.burn(&law.name)?;
-                *self.fired.entry(law.name.clone()).or_default() += 1;
+                self.step(&law.name, e, new.size() + floats.iter().map(|b| b.rhs.size()).sum::<usize>())?;
                 self.rewrites.count(|| Rewrite {
                     law: law.name.clone(),
                     instance: Some((e.clone(), Expr::block(floats.clone(), new.clone()))),
                 });
-                self.floats.last_mut().expect("a strategy runs inside a frame").extend(floats);
+                self.frame().extend(floats);
                 return Ok(Some(new));
             }
         }
         Ok(None)
     }
 
-    fn burn(&mut self, law: &Arc<str>) -> Result<(), OutOfFuel> {
-        if self.recent.len() == WINDOW {
-            self.recent.remove(0);
+    /// Counts a step from a term to one of a size.
+    fn step(&mut self, law: &Arc<str>, from: &Expr, size: usize) -> Result<(), OutOfFuel> {
+        self.recent.step(law, from.span());
+        *self.fired.entry(law.clone()).or_default() += 1;
+        self.allowed = self.allowed.map(|left| left - 1);
+        self.grown += size as isize - from.size() as isize;
+        if self.recent.steps() > self.fuel {
+            return Err(self.recent.out_of_steps());
         }
-        self.recent.push(law.clone());
-        match self.left.checked_sub(1) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => {
-                let mut counts: IndexMap<Arc<str>, usize> = IndexMap::new();
-                self.recent.iter().for_each(|law| *counts.entry(law.clone()).or_default() += 1);
-                counts.sort_by(|_, a, _, b| b.cmp(a));
-                Err(OutOfFuel { fuel: self.fuel, laws: counts.into_keys().collect() })
-            }
+        match usize::try_from(self.grown) {
+            Ok(nodes) if nodes / GROWTH > self.fuel => Err(self.recent.too_large(nodes)),
+            _ => Ok(()),
         }
     }
 

@@ -1,7 +1,13 @@
 //! The options that say how derivatives are made, shared by several commands.
 
+use super::error_format::ErrorFormat;
+use super::failure::Failure;
+use super::input::shown;
+use crate::derive::schedule::Strategies;
 use crate::derive::{Checkpoint, Derivation};
 use crate::ks::front::Choices;
+use crate::ks::source::Source;
+use lm::strategy::VARIANTS;
 
 /// The derivation, and the states that are kept.
 #[derive(clap::Args)]
@@ -11,6 +17,8 @@ pub struct ChoiceOptions {
     derivation: Derivation,
     #[command(flatten)]
     checkpoint: CheckpointOption,
+    #[command(flatten)]
+    strategy: StrategyOption,
 }
 
 impl ChoiceOptions {
@@ -20,14 +28,19 @@ impl ChoiceOptions {
     }
 
     /// Returns the choices of a command that runs derivatives.
-    pub fn choices(&self) -> Choices {
-        Choices { derivation: self.derivation, ..self.checkpoint.choices() }
+    ///
+    /// Errors: those of the file of strategies.
+    pub fn choices(&self, format: ErrorFormat) -> Result<Choices, Failure> {
+        let strategies = self.strategy.strategies(format)?;
+        Ok(Choices { derivation: self.derivation, checkpoint: self.checkpoint.of_runs(), strategies })
     }
 
     /// Returns the choices of a command that shows derivatives: folds keep all states if nothing else is said.
-    pub fn choices_to_show(&self) -> Choices {
+    ///
+    /// Errors: those of the file of strategies.
+    pub fn choices_to_show(&self, format: ErrorFormat) -> Result<Choices, Failure> {
         let checkpoint = self.checkpoint.checkpoint.unwrap_or(Checkpoint::None);
-        Choices { derivation: self.derivation, checkpoint }
+        Ok(Choices { derivation: self.derivation, checkpoint, strategies: self.strategy.strategies(format)? })
     }
 }
 
@@ -42,8 +55,32 @@ pub struct CheckpointOption {
 }
 
 impl CheckpointOption {
-    /// Returns the choices, by the default derivation.
-    pub fn choices(&self) -> Choices {
-        Choices { checkpoint: self.checkpoint.unwrap_or(Checkpoint::Auto), ..Choices::default() }
+    /// Returns the states that commands keep which run derivatives.
+    pub fn of_runs(&self) -> Checkpoint {
+        self.checkpoint.unwrap_or(Checkpoint::Auto)
+    }
+}
+
+/// The strategies.
+#[derive(clap::Args)]
+pub struct StrategyOption {
+    /// A file of strategies, whose definitions take the place of those of lmc of the same name; or one that comes with
+    /// lmc, `outermost` or `none`. `lmc laws --schedule` prints those that lmc applies otherwise.
+    #[arg(long, value_name = "FILE")]
+    strategy: Option<String>,
+}
+
+impl StrategyOption {
+    /// Returns the strategies.
+    ///
+    /// Errors: the file cannot be read, or has mistakes, which are shown.
+    pub fn strategies(&self, format: ErrorFormat) -> Result<Strategies, Failure> {
+        let Some(given) = &self.strategy else { return Ok(Strategies::default()) };
+        let source = match VARIANTS.iter().find(|(name, _)| name == given) {
+            Some((name, text)) => Source::new(&format!("{name}.strategy"), text),
+            None => Source::read(given).map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?,
+        };
+        let made = Strategies::with(source.name(), source.text());
+        made.map_err(|(source, mistakes)| shown(&source, &mistakes, format))
     }
 }

@@ -82,7 +82,7 @@ fn compile_watched(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let outputs = outputs(options)?;
-    let mut input = Input::read_for(&options.files, options.choices.choices(), format, watch)?;
+    let mut input = Input::read_for(&options.files, options.choices.choices(format)?, format, watch)?;
     let is_for_c = outputs.iter().any(|(kind, _)| kind.is_for_c());
     let entries = entries(&mut input, options, is_for_c)?;
     let program = input.pipeline.program();
@@ -163,7 +163,7 @@ fn leave_out_underivable(
     let mut left_out = Vec::new();
     names.retain(|name| match input.pipeline.require(name) {
         // Laws without an end are a mistake of lmc.
-        Ok(()) | Err(pipeline::Error::OutOfFuel { .. }) => true,
+        Ok(()) | Err(pipeline::Error::OutOfFuel(_) | pipeline::Error::Unfinished(_)) => true,
         Err(_) if name.derivative().is_none() => true,
         Err(error) => {
             left_out.push((name.clone(), error));

@@ -105,7 +105,7 @@ fn of_demo(
 ) -> Result<(Input, Vec<FunName>), Failure> {
     let input = Input::check(
         Source::new(&format!("demos/{}.ks", demo.name), demo.text),
-        options.choices.choices_to_show(),
+        options.choices.choices_to_show(format)?,
         format,
         watch,
     )?;
@@ -119,7 +119,7 @@ fn of_files(options: &DemoOptions, format: ErrorFormat, watch: &Watch) -> Result
     if let Some(name) = options.names.iter().find(is_name) {
         return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
     }
-    let input = Input::read_for(&options.names, options.choices.choices_to_show(), format, watch)?;
+    let input = Input::read_for(&options.names, options.choices.choices_to_show(format)?, format, watch)?;
     let mut functions = input.chosen(&options.fun)?;
     let program = input.pipeline.program();
     let is_between_values = |f: &FunName| !takes_or_gives_map(&program.defs[f].fun);

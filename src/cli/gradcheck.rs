@@ -55,7 +55,7 @@ fn gradcheck_watched(
     watch: &Watch,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut input = Input::read_for(&options.files, options.choices.choices(), format, watch)?;
+    let mut input = Input::read_for(&options.files, options.choices.choices(format)?, format, watch)?;
     let mut functions = input.chosen(&options.fun)?;
     if options.fun.is_empty() {
         functions.retain(|f| gradcheck::is_worth_checking(input.pipeline.program(), f));

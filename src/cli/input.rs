@@ -172,8 +172,15 @@ impl Input {
     /// Returns an error of a derivation, at the place of its function.
     pub fn underivable(&self, error: pipeline::Error) -> Failure {
         let place = error.function().and_then(|name| self.places.get(&without_derivations(name))).copied();
-        let diagnostic = Diagnostic { span: error.span().or(place), ..error.into() };
-        shown(&self.source, &[diagnostic], self.format)
+        let span = error.span().or(place);
+        let Some(strategy) = error.strategy_place() else {
+            return shown(&self.source, &[Diagnostic { span, ..error.into() }], self.format);
+        };
+        // The place of the strategy is one of its file, and the other one of the program.
+        let start = self.source.text().len() as u32;
+        let strategy = Span { start: start + strategy.start, end: start + strategy.end };
+        let diagnostic = Diagnostic::from(error).at(strategy).related(span.unwrap_or_default(), "in this term");
+        shown(&self.pipeline.strategies().behind(&self.source), &[diagnostic], self.format)
     }
 
     /// Returns an error of the running program: `file:line:column: message`.

@@ -2,8 +2,9 @@
 
 use super::failure::Failure;
 use crate::derive::passes::laws;
-use crate::derive::schedule::SCHEDULES;
+use crate::derive::schedule::Strategies;
 use lm::law;
+use lm::strategy::VARIANTS;
 use std::io::Write;
 
 /// Options of `lmc laws`.
@@ -11,9 +12,10 @@ use std::io::Write;
 pub struct LawsOptions {
     /// List only the law with this name.
     name: Option<String>,
-    /// List the schedules: which laws each stage applies, and how.
-    #[arg(long, conflicts_with_all = ["name", "figure"])]
-    schedule: bool,
+    /// Print the strategies: which laws each stage applies, and how. With a name: that one with what it needs, or a file
+    /// that comes with lmc. What is printed serves as a file for `--strategy`.
+    #[arg(long, value_name = "STRATEGY", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["name", "figure"])]
+    schedule: Option<String>,
     /// List only the laws from this source, such as "Fig. 4" or `4`.
     #[arg(long)]
     figure: Option<String>,
@@ -21,8 +23,8 @@ pub struct LawsOptions {
 
 /// Lists laws or schedules.
 pub fn laws(options: &LawsOptions, out: &mut dyn Write) -> Result<(), Failure> {
-    if options.schedule {
-        return schedules(out);
+    if let Some(name) = &options.schedule {
+        return schedules(name, out);
     }
     let chosen: Vec<Row> = rows().filter(|row| row.is_chosen(options)).collect();
     if chosen.is_empty() {
@@ -75,25 +77,22 @@ impl Row {
     }
 }
 
-fn schedules(out: &mut dyn Write) -> Result<(), Failure> {
-    for schedule in SCHEDULES.iter() {
-        writeln!(out, "{}: {}\n", schedule.name, schedule.purpose)?;
-        writeln!(out, "{}\n", wrap_lines(&schedule.strategy.to_string(), 96))?;
+/// Prints the definitions of strategies; of one with a name, or of all if the name is empty.
+fn schedules(name: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    let strategies = Strategies::default();
+    let name = Some(name).filter(|name| !name.is_empty());
+    if let Some((_, text)) = VARIANTS.iter().find(|(variant, _)| Some(*variant) == name) {
+        write!(out, "{text}")?;
+        return Ok(());
     }
+    if let Some(name) = name
+        && strategies.get(name).is_none()
+    {
+        let variants = VARIANTS.iter().map(|(variant, _)| *variant);
+        let known = strategies.strategies().map(|named| &*named.name).chain(variants);
+        let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+        return Err(Failure::Wrong(format!("there is no strategy `{name}`; there are {}", known.join(", "))));
+    }
+    write!(out, "{}", strategies.text(name))?;
     Ok(())
-}
-
-/// Breaks a text into indented lines at blanks.
-fn wrap_lines(text: &str, width: usize) -> String {
-    let mut lines = vec![String::from("   ")];
-    for word in text.split(' ') {
-        let last = lines.last_mut().expect("there is a line");
-        if last.chars().count() + 1 + word.chars().count() > width {
-            lines.push(format!("    {word}"));
-        } else {
-            last.push(' ');
-            last.push_str(word);
-        }
-    }
-    lines.join("\n")
 }

@@ -1,11 +1,12 @@
 //! `lmc run`.
 
-use super::choices::CheckpointOption;
+use super::choices::{CheckpointOption, StrategyOption};
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::native::{NativeOptions, threads};
 use super::watch::{Watch, WatchOptions, watched};
+use crate::ks::front::Choices;
 use lm::interp::Interpreter;
 use lm::term::FunName;
 use native::Jit;
@@ -31,6 +32,8 @@ pub struct RunOptions {
     #[command(flatten)]
     checkpoint: CheckpointOption,
     #[command(flatten)]
+    strategy: StrategyOption,
+    #[command(flatten)]
     native: NativeOptions,
     #[command(flatten)]
     watch: WatchOptions,
@@ -42,7 +45,9 @@ pub fn run(options: &RunOptions, format: ErrorFormat, out: &mut dyn Write) -> Re
 }
 
 fn run_watched(options: &RunOptions, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut input = Input::read_for(&options.files, options.checkpoint.choices(), format, watch)?;
+    let strategies = options.strategy.strategies(format)?;
+    let choices = Choices { checkpoint: options.checkpoint.of_runs(), strategies, ..Choices::default() };
+    let mut input = Input::read_for(&options.files, choices, format, watch)?;
     let main = FunName::base("main");
     if !input.places.contains_key(&main) {
         let name = input.source.name();

@@ -44,7 +44,7 @@ fn simplify_watched(
     watch: &Watch,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut input = Input::read_for(&options.files, options.choices.choices_to_show(), format, watch)?;
+    let mut input = Input::read_for(&options.files, options.choices.choices_to_show(format)?, format, watch)?;
     let form = NormalForm { has_jacobians: options.inline, is_matrix: options.matrix };
     for function in input.chosen(&options.fun)? {
         let stages = input.pipeline.normal_form(&function, form, options.shown.trace);

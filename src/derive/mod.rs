@@ -17,6 +17,7 @@ pub mod pipeline;
 pub mod postcondition;
 pub mod recipes;
 pub mod schedule;
+mod strategy_mistake;
 pub mod typing;
 
 pub use checkpoint::Checkpoint;

@@ -1,197 +1,84 @@
-//! The schedules: which laws each stage applies, and how. `lmc laws --schedule` prints them.
+//! The strategies of a run: those of lmc, or those of a file in their place.
+//!
+//! The texts are in `lm/strategies`. A pass asks for a strategy by its name.
 
-use lm::law::{self, Law};
-use lm::strategy::{LawSet, Strategy};
+use crate::derive::strategy_mistake::diagnostic;
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::source::Source;
+use lm::strategy::{BUILT_IN, File, Known, Library, Strategy};
+use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 
-/// A named strategy.
-#[derive(Debug)]
-pub struct Schedule {
-    /// Its name.
-    pub name: &'static str,
-    /// Its purpose, in a few words.
-    pub purpose: &'static str,
-    /// The strategy.
-    pub strategy: Strategy,
-}
-
 #[rustfmt::skip]
-const MAPS: &[&str] = &[
-    "zero-compose", "compose-zero", "one-compose", "compose-one", "add-zero", "zero-add", "scaleR-scale", "dot-scale",
-    "scale-one", "scale-compose", "scale-add", "one-add-one", "one-add-scale", "scale-add-one", "scaleR-compose",
-    "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "inject-compose",
-    "get-vcat", "vcat-get", "compose-assoc", "add-compose", "add-compose-left", "add-compose-right", "vcat-add",
-    "hcat-add", "collect", "index-ones", "index-sum", "vcatv-zero", "addv-zero", "to-zero",
-];
+/// The strategies that lmc applies, and the passes that a strategy may name.
+pub static KNOWN: Known = Known {
+    passes: &["anf", "cse", "dce", "inline_single_uses"],
+    of_terms: &[
+        "jacobian", "transpose", "reverse-half", "apply", "sides", "normal", "returned-map", "figures-2-and-4",
+        "figure-5", "matrix", "values",
+    ],
+    of_definitions: &["directions", "elements"],
+};
 
-/// m ∘ (1 ⊕ n) = m ⊕ (m ∘ n), for maps that are free to copy.
-const DISTRIBUTE: &[&str] = &["compose-add-one"];
-
-/// The other way: of what reverse mode returns, each map is used as often as it is written.
-#[rustfmt::skip]
-const FACTOR_LEFT: &[&str] = &[
-    "hcat-vcat-same", "add-same", "add-same-left", "add-same-right", "add-compose-zero", "compose-zero-add",
-];
-
-/// Elements of tensors, for Jacobians only: there the tensor need not be made. In what is transposed the elements are
-/// those of cotangents, often of a number times a vector. Then that number times one element is the factor of all the
-/// rest.
-#[rustfmt::skip]
-const ELEMENTS: &[&str] = &[
-    "index-scale", "index-scale-compose", "index-scaleR", "index-scaleR-compose", "index-add", "index-hcat",
-    "index-build", "index-build-compose",
-];
-
-/// A law of Jacobians only: in what is transposed, the second map is shared with others more often.
-const SCALES: &[&str] = &["scale-scale"];
-
-#[rustfmt::skip]
-const TRANSPOSITION: &[&str] = &[
-    "transpose-transpose", "transpose-compose", "transpose-vcat", "transpose-hcat", "transpose-add", "transpose-zero",
-    "transpose-one", "transpose-scale", "transpose-scaleR", "transpose-dot", "transpose-get", "transpose-if",
-];
-
-#[rustfmt::skip]
-const APPLICATION: &[&str] = &[
-    "apply-compose", "apply-vcat", "apply-hcat", "apply-add", "apply-zero", "apply-one", "apply-scale", "apply-scaleR",
-    "apply-dot", "apply-get", "apply-if", "reverse-apply", "apply-index", "apply-at", "apply-sum", "apply-to",
-];
-
-/// Indexing and sums as the notes have them, by H.
-const FIGURE_2: &[&str] = &["index-hcatv", "sum-hcatv", "get-vcat"];
-
-/// The properties of linear maps; `S(k)` for the two operators that only maps from and to Float have.
-#[rustfmt::skip]
-const FIGURE_4: &[&str] = &[
-    "zero-compose", "compose-zero", "one-compose", "compose-one", "add-zero", "zero-add", "hcat-vcat", "compose-hcat",
-    "vcat-compose", "scale-compose", "scale-scale", "scale-add", "scaleR-scale", "dot-scale",
-];
-
-#[rustfmt::skip]
-const FIGURE_5: &[&str] = &[
-    "transpose-compose", "transpose-vcat", "transpose-hcat", "transpose-add", "transpose-zero", "transpose-one",
-    "transpose-scale", "transpose-transpose", "transpose-vcatv", "transpose-hcatv", "transpose-lambda",
-    "transpose-tlambda", "transpose-get", "transpose-scaleR", "transpose-dot", "transpose-if",
-];
-
-#[rustfmt::skip]
-const MATRIX: &[&str] = &[
-    "scale-zero", "scale-one", "one-rows", "scale-rows", "zero-rows", "zero-columns", "get-columns", "exchange",
-    "rows-compose", "compose-columns", "compose-assoc", "vcat-add", "hcat-add", "one-add-one", "one-add-scale",
-    "scale-add-one",
-];
-
-/// Laws of Figs. 4 and 5 that are not on the way to derivatives: those of the operators on tensors and functions, one
-/// that copies, and one for maps that are parameters.
-const FIGURES: &[&str] = &[
-    "transpose-vcatv",
-    "transpose-hcatv",
-    "transpose-lambda",
-    "transpose-tlambda",
-    "compose-hcat",
-    "reverse-apply",
-    "scale-scale",
-];
-
-/// Application as the notes print it: ⊙ and ⊙ᴿ, neither by the other.
-#[rustfmt::skip]
-const SIDES: &[&str] = &[
-    "apply-compose", "apply-vcat", "apply-hcat", "apply-add", "apply-zero", "apply-one", "apply-scale", "apply-lambda",
-    "apply-scaleR", "apply-dot", "apply-get", "apply-index", "apply-sum", "apply-to", "apply-transpose",
-    "reverse-compose", "reverse-vcat", "reverse-hcat", "reverse-add", "reverse-zero", "reverse-one", "reverse-scale",
-    "reverse-tlambda", "reverse-scaleR", "reverse-dot", "reverse-get", "reverse-index", "reverse-sum", "reverse-to",
-    "reverse-transpose",
-];
-
-#[rustfmt::skip]
-const VECTORS: &[&str] = &[
-    "vector-add-zero", "vector-zero-add", "vector-scale-zero", "vector-zero-scale", "vector-neg-zero",
-    "vector-add-tuple", "vector-add-left", "vector-add-right", "vector-scale-tuple", "vector-scale-minus",
-    "vector-scale-one", "get-tuple", "tuple-get",
-    "get-zero", "vector-index-zero", "vector-at-zero", "vector-add-at", "vector-index-scale", "vector-index-neg",
-    "vector-scale-at", "vector-neg-at", "vector-scale-neg", "sumbuild-zero", "sum-one-hot", "sumbuild-one-hot",
-    "fold-float", "fold-integer", "if-same", "if-true", "if-false",
-];
-
-/// The laws of arrays, by which derivatives along each direction lose their inner loops.
-#[rustfmt::skip]
-const ARRAYS: &[&str] = &[
-    "index-of-rows", "index-of-deltas", "index-of-build", "size-of-build", "build-of-index", "index-of-delta", "index-of-delta-and", "sumbuild-of-pair",
-    "sum-of-delta", "dot-of-delta", "dot-with-delta", "sum-of-deltas", "dot-of-floats", "scale-by-one", "scale-of-if",
-    "scale-by-if", "neg-of-if", "add-of-ifs", "delta-of-if", "sumbuild-of-if", "sum-of-if", "sum-of-zeros", "sumbuild-of-left",
-    "sumbuild-of-right", "if-known", "if-known-not", "eq-of-tuples", "if-of-and", "if-late-first",
-];
-
-/// The laws of arrays on loops that carry a state, and on sums of sums. They add and multiply in another order.
-#[rustfmt::skip]
-pub const LOOPS: &[&str] = &[
-    "fold-none", "fold-same", "fold-one-step", "fold-unswitch", "fold-taken", "fold-not-taken", "loop-from-zero",
-    "fold-linear-step", "fold-last", "fold-sum", "fold-product", "fold-linear", "late-last", "scale-of-scale",
-    "scale-of-chain", "sum-of-chain", "sum-of-scale", "chain-of-sums", "sum-of-sums", "scatter",
-];
-
-/// The schedules, in the order in which they are used.
-pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
-    let jacobians: Vec<&str> = law::all().keys().map(|name| &**name).filter(|n| n.starts_with("jacobian-")).collect();
-    let of = |groups: &[&[&'static str]]| -> Vec<Arc<Law>> {
-        groups.iter().copied().flatten().map(|name| law::named(name).clone()).collect()
-    };
-    let schedule = |name, purpose, groups: &[&[&'static str]]| Schedule {
-        name,
-        purpose,
-        strategy: Strategy::innermost(of(groups)),
-    };
-    vec![
-        schedule(
-            "jacobian",
-            "a Jacobian in its simplest form",
-            &[&jacobians, MAPS, DISTRIBUTE, SCALES, ELEMENTS, VECTORS],
-        ),
-        schedule("transpose", "transposition, pushed to the leaves", &[TRANSPOSITION, MAPS, DISTRIBUTE, VECTORS]),
-        schedule(
-            "reverse half",
-            "the map of a reverse half in its simplest form",
-            &[TRANSPOSITION, MAPS, DISTRIBUTE, SCALES, VECTORS],
-        ),
-        schedule(
-            "apply",
-            "application, pushed to the leaves until no map is left",
-            &[APPLICATION, TRANSPOSITION, MAPS, DISTRIBUTE, VECTORS],
-        ),
-        Schedule {
-            name: "sides",
-            purpose: "one application of a map, from the left (⊙) or from the right (⊙ᴿ)",
-            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[SIDES, &jacobians])))),
-        },
-        schedule(
-            "normal",
-            "a linear map in normal form",
-            &[&jacobians, TRANSPOSITION, FIGURES, MAPS, DISTRIBUTE, SCALES, ELEMENTS, VECTORS],
-        ),
-        schedule(
-            "returned map",
-            "the map that reverse mode returns",
-            &[&jacobians, FACTOR_LEFT, TRANSPOSITION, MAPS, SCALES, VECTORS],
-        ),
-        schedule("figures 2 and 4", "a Jacobian by the laws that the notes print", &[&jacobians, FIGURE_2, FIGURE_4]),
-        schedule("figure 5", "transposition by the laws that the notes print", &[FIGURE_2, FIGURE_4, FIGURE_5]),
-        schedule("matrix", "a map of tuples as its matrix", &[&jacobians, MATRIX, TRANSPOSITION, FIGURE_4, VECTORS]),
-        Schedule {
-            name: "directions",
-            purpose: "a derivative along each direction, without the zeros of the direction",
-            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[ARRAYS, LOOPS, VECTORS])))),
-        },
-        Schedule {
-            name: "elements",
-            purpose: "elements in place of the tensors that they are read from",
-            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[&["index-of-rows", "index-of-build"]])))),
-        },
-        schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
-    ]
+static OF_LMC: LazyLock<Strategies> = LazyLock::new(|| {
+    let library = Library::new(KNOWN, &BUILT_IN);
+    Strategies(Arc::new(library.unwrap_or_else(|refused| panic!("the strategies of lmc: {:?}", refused.mistakes))))
 });
 
-/// Returns the strategy of that name. Panics when there is none: schedules are part of the program.
+/// The strategies of a run.
+#[derive(Clone, Debug)]
+pub struct Strategies(Arc<Library>);
+
+/// The strategies of lmc.
+impl Default for Strategies {
+    fn default() -> Strategies {
+        OF_LMC.clone()
+    }
+}
+
+/// The same library, not an equal one.
+impl PartialEq for Strategies {
+    fn eq(&self, other: &Strategies) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Deref for Strategies {
+    type Target = Library;
+
+    fn deref(&self) -> &Library {
+        &self.0
+    }
+}
+
+impl Strategies {
+    /// Returns the strategies of lmc, with the definitions of a text in the place of those of the same name.
+    ///
+    /// Errors: the mistakes of the text, and the source in which they are.
+    pub fn with(name: &str, text: &str) -> Result<Strategies, (Source, Vec<Diagnostic>)> {
+        match OF_LMC.0.with(name, text) {
+            Ok(library) => Ok(Strategies(Arc::new(library))),
+            Err(refused) => {
+                let mistakes = refused.mistakes.iter().map(|mistake| diagnostic(mistake, &refused.names));
+                Err((followed_by(None, &refused.files), mistakes.collect()))
+            }
+        }
+    }
+
+    /// Returns a source with the texts of the strategies behind it.
+    pub fn behind(&self, source: &Source) -> Source {
+        followed_by(Some(source.clone()), self.0.files())
+    }
+}
+
+/// Returns a source with files behind it.
+fn followed_by(source: Option<Source>, files: &[File]) -> Source {
+    let sources = files.iter().map(|file| Source::new(&file.name, &file.text));
+    let all = source.into_iter().chain(sources).reduce(|before, next| before.followed_by(next));
+    all.expect("a library has a text")
+}
+
+/// Returns one of lmc's own strategies. Panics when there is none: their names are part of the program.
 pub fn strategy(name: &str) -> &'static Strategy {
-    let found = SCHEDULES.iter().find(|s| s.name == name);
-    &found.unwrap_or_else(|| panic!("there is no schedule `{name}`")).strategy
+    OF_LMC.0.strategy(name)
 }

@@ -3,6 +3,7 @@
 use crate::derive::figures::fig09_11_category as cl;
 use crate::derive::passes::zeros_of_empty_sums;
 use crate::derive::pipeline;
+use crate::derive::schedule::Strategies;
 use crate::derive::{Checkpoint, Derivation};
 use crate::ks::category;
 use crate::ks::check::{self, CheckOptions, Checked};
@@ -25,12 +26,14 @@ pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
 }
 
 /// The way in which derivatives are made, where the program does not choose one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
     /// The derivation.
     pub derivation: Derivation,
     /// The states of folds that derivatives keep.
     pub checkpoint: Checkpoint,
+    /// The strategies by which laws are applied.
+    pub strategies: Strategies,
 }
 
 impl From<Derivation> for Choices {
@@ -42,8 +45,9 @@ impl From<Derivation> for Choices {
 /// Does the same as [`load`], for derivatives that are made in some way. Adds the times of reading and checking to a
 /// table.
 pub fn load_for(source: &Source, choices: impl Into<Choices>, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
-    let Choices { derivation, checkpoint } = choices.into();
-    load_with(source, CheckOptions { record: Some(record), derivation, checkpoint, ..CheckOptions::default() }, timings)
+    let Choices { derivation, checkpoint, strategies } = choices.into();
+    let options = CheckOptions { record: Some(record), derivation, checkpoint, strategies, ..CheckOptions::default() };
+    load_with(source, options, timings)
 }
 
 /// Does the same as [`load`] for a printed stage of a derivation, which may define derivatives of functions that it

@@ -1,8 +1,10 @@
-//! Compares the messages for wrong and doubtful files: each `tests/cases/errors/*.ks` has its message beside it.
+//! Compares the messages for wrong and doubtful files: each `tests/cases/errors/*.ks` has its message beside it, and so
+//! does each file of strategies, `tests/cases/errors/*.strategy`.
 
 use super::each::{self, Outcome};
-use common::files::expect;
+use common::files::{self, expect};
 use libtest_mimic::Trial;
+use lmc::derive::schedule::Strategies;
 use lmc::ks::front::load;
 use lmc::ks::render::{Format, render_all};
 use lmc::ks::source::Source;
@@ -33,6 +35,10 @@ fn message_of(name: &str, bytes: Vec<u8>) -> String {
 /// The tests.
 pub fn tests() -> Vec<Trial> {
     let mut tests = each::program("errors::messages_are_as_expected", "tests/cases/errors", message_is_as_expected);
+    let strategies = files::of_kind("tests/cases/errors", "strategy").into_iter();
+    tests.extend(strategies.map(|path| {
+        each::row("errors::mistakes_in_strategies", &files::name(&path), move || mistakes_are_as_expected(&path))
+    }));
     tests.push(each::one("errors", "monsters_are_refused", monsters_are_refused));
     tests.push(each::one("errors", "prefixes_are_refused", prefixes_are_refused));
     tests
@@ -44,6 +50,16 @@ fn message_is_as_expected(path: &Path) -> Outcome {
         return Err(format!("this program has a message to show, but the checker gives none: {message}"));
     }
     expect(&message, &path.with_extension("err"))
+}
+
+fn mistakes_are_as_expected(path: &Path) -> Outcome {
+    let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+    match Strategies::with(&name, &files::text(path)) {
+        Ok(_) => Err("this file has a message to show, but it is read without one".into()),
+        Err((source, mistakes)) => {
+            expect(&render_all(&source, &mistakes, Format::Human, false), &path.with_extension("err"))
+        }
+    }
 }
 
 /// Files too large or too odd to keep: their messages are short, and none makes the compiler panic.

@@ -125,7 +125,14 @@ fn run(page: &str) -> usize {
 }
 
 /// Pages with blocks.
-const PAGES: &[&str] = &["README.md", "docs/tutorial.md", "docs/derivations.md", "docs/embedding.md", "docs/loops.md"];
+const PAGES: &[&str] = &[
+    "README.md",
+    "docs/tutorial.md",
+    "docs/derivations.md",
+    "docs/embedding.md",
+    "docs/loops.md",
+    "docs/strategies.md",
+];
 
 fn examples_print_what_they_say(page: &str) -> Outcome {
     if run(page) > 0 { Ok(()) } else { Err("there is no console block".into()) }

@@ -177,7 +177,7 @@ fn derivatives_do_not_depend_on_the_states_that_are_kept() {
             let wanted: Vec<Vec<Value>> = calls.iter().map(|(name, n)| whole.interpreted(name, *n)).collect();
             for (number, checkpoint) in OPTIONS.into_iter().enumerate() {
                 let natively = number % 4 == derivation as usize;
-                let case = Case::new(Choices { derivation, checkpoint }, natively);
+                let case = Case::new(Choices { derivation, checkpoint, ..Choices::default() }, natively);
                 for ((name, n), wanted) in calls.iter().copied().zip(&wanted) {
                     let agree = |found: &[Value]| {
                         for (wanted, found) in wanted.iter().zip(found) {

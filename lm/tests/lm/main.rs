@@ -11,6 +11,7 @@ mod notation;
 mod primitives;
 mod scheme;
 mod strategies;
+mod strategy_files;
 mod tensor;
 mod term;
 mod timing;

@@ -45,7 +45,7 @@ type Compile = fn(&Program, &[FunName], &SourceInfo, &native::Options) -> Result
 impl Subject {
     /// Reads the program, and makes the derivatives.
     pub(super) fn new(options: &BenchOptions, format: ErrorFormat, watch: &Watch) -> Result<Subject, Failure> {
-        let mut input = Input::read_for(&options.files, options.choices.choices(), format, watch)?;
+        let mut input = Input::read_for(&options.files, options.choices.choices(format)?, format, watch)?;
         let name = input.function(&options.fun)?;
         let Some(def) = input.pipeline.program().defs.get(&name) else {
             return Err(Failure::Wrong(format!(
@@ -211,7 +211,7 @@ fn check_written(
     let is_constant = |name: &FunName| program.defs.get(name).is_some_and(|def| def.params.is_empty());
     let written = Written::new(&input.source, text, &fun.argument(), is_taken, is_constant);
     let written = written.map_err(|errors| shown(text, &errors, format))?;
-    let checked = front::load_for(&written.program, options.choices.choices(), &watch.timings);
+    let checked = front::load_for(&written.program, options.choices.choices(format)?, &watch.timings);
     let checked = checked.map_err(|errors| match wrong_type(&errors, &written.name) {
         Some(has_type) => {
             let message = format!("the argument {has_type}, but `{}` takes `{}`", fun.name, fun.argument());

@@ -55,7 +55,8 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "simplify", violation: simplify::violation,
         purpose:       "applies the laws of linear maps and of tangents, and inlines maps that are used once",
         postcondition: "no variable is bound to an atom, to a map that is free to copy, to a short tuple, or to a \
-                        product of maps that is only projected; no map is composed with 1 or added to 0" },
+                        product of maps that is only projected; no map is composed with 1 or added to 0, and no \
+                        Jacobian is that of a primitive" },
     TermPass { name: "dce", violation: dce::violation,
         purpose:       "drops bindings, and components of results, that nothing uses",
         postcondition: "each binding is used or has an effect" },

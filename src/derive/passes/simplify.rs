@@ -280,8 +280,8 @@ fn is_operator_tree(m: &Expr) -> bool {
     }
 }
 
-/// Returns what breaks the postcondition: a trivial binding, a product of which only components are used, or a map with
-/// an operand that changes nothing.
+/// Returns what breaks the postcondition: a trivial binding, a product of which only components are used, a map with an
+/// operand that changes nothing, or a Jacobian of a primitive.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     let (projected, uses) = (projections(&def.body), occurrences(&def.body));
     let is_idle_product = |b: &Binding| match &b.pattern {
@@ -290,6 +290,7 @@ pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     };
     smallest_binding(&def.body, |b| is_trivial(b) || is_idle_product(b))
         .or_else(|| smallest(&def.body, has_idle_operand))
+        .or_else(|| smallest(&def.body, |e| matches!(e.kind(), Kind::App(Op::JacobianOf(_), _))))
 }
 
 fn is_trivial(b: &Binding) -> bool {

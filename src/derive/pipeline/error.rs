@@ -1,10 +1,15 @@
 //! The reasons why a derivative cannot be made.
 
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
+use crate::derive::postcondition::TermPass;
 use crate::ks::diagnostic::Diagnostic;
+use lm::notation::infix::{self, Format};
+use lm::notation::names::Names;
 use lm::rewriter::OutOfFuel;
-use lm::term::{Derivative, FunName, Span};
+use lm::strategy::Named;
+use lm::term::{Derivative, Expr, FunName, Span};
 use lm::types::Type;
+use std::sync::Arc;
 
 /// A function that computes with a linear map which no law applies.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -18,20 +23,50 @@ pub struct MapLeft {
     pub span: Span,
 }
 
+/// A strategy that does not come to an end.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("the strategy `{strategy}` does not come to an end in `{function}`: {}", source.why)]
+pub struct Endless {
+    /// The function.
+    pub function: FunName,
+    /// The name of the strategy.
+    pub strategy: Arc<str>,
+    /// The place of the loop in the texts of strategies; of the name, where the loop is one of the stage itself.
+    pub place: Span,
+    /// The laws involved.
+    pub source: OutOfFuel,
+}
+
+/// A strategy that leaves what its stage promises to remove.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("the strategy `{strategy}` stops before its stage is done in `{function}`: `{term}` is left")]
+pub struct Unfinished {
+    /// The function.
+    pub function: FunName,
+    /// The name of the strategy.
+    pub strategy: Arc<str>,
+    /// The place of its name in the texts of strategies.
+    pub place: Span,
+    /// The property of each result of the stage.
+    pub postcondition: &'static str,
+    /// The term that breaks it.
+    pub term: String,
+    /// The place of the term in the source.
+    pub span: Span,
+}
+
 /// The reason why a derivative cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A construct without a derivative.
     #[error(transparent)]
     NotDifferentiable(#[from] NotDifferentiable),
-    /// The laws did not come to an end.
-    #[error("deriving `{function}`: {source}")]
-    OutOfFuel {
-        /// The function.
-        function: FunName,
-        /// The laws involved.
-        source: OutOfFuel,
-    },
+    /// A strategy does not come to an end.
+    #[error(transparent)]
+    OutOfFuel(#[from] Box<Endless>),
+    /// A strategy that leaves what its stage promises to remove.
+    #[error(transparent)]
+    Unfinished(#[from] Box<Unfinished>),
     /// A function whose linear maps no law applies.
     #[error(transparent)]
     MapLeft(#[from] Box<MapLeft>),
@@ -59,13 +94,32 @@ impl Error {
         Error::External(f.clone(), listed)
     }
 
+    /// Returns the error of a strategy that does not come to an end.
+    pub(super) fn out_of_fuel(function: &FunName, strategy: &Named, source: OutOfFuel) -> Error {
+        let place = source.strategy.unwrap_or(strategy.span);
+        Error::from(Box::new(Endless { function: function.clone(), strategy: strategy.name.clone(), place, source }))
+    }
+
+    /// Returns the error of a strategy that leaves a term.
+    pub(super) fn unfinished(function: &FunName, strategy: &Named, pass: &TermPass, term: &Expr) -> Error {
+        Error::from(Box::new(Unfinished {
+            function: function.clone(),
+            strategy: strategy.name.clone(),
+            place: strategy.span,
+            postcondition: pass.postcondition,
+            term: shown(term),
+            span: term.span(),
+        }))
+    }
+
     /// Returns the function that the error is about.
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
             Error::MapLeft(left) => Some(&left.function),
-            Error::OutOfFuel { function, .. }
-            | Error::External(function, _)
+            Error::OutOfFuel(endless) => Some(&endless.function),
+            Error::Unfinished(unfinished) => Some(&unfinished.function),
+            Error::External(function, _)
             | Error::NoGradient(function, _)
             | Error::Undefined(function)
             | Error::OfItself(function) => Some(function),
@@ -74,9 +128,22 @@ impl Error {
 
     /// Returns the place in the source, where the error is about a part of a function.
     pub fn span(&self) -> Option<Span> {
+        let span = match self {
+            Error::MapLeft(left) => left.span,
+            Error::OutOfFuel(endless) => endless.source.term,
+            Error::Unfinished(unfinished) => unfinished.span,
+            Error::NotDifferentiable(_) | Error::External(..) | Error::NoGradient(..) => return None,
+            Error::Undefined(_) | Error::OfItself(_) => return None,
+        };
+        Some(span).filter(|span| *span != Span::default())
+    }
+
+    /// Returns the place in the texts of strategies, where the error is about a strategy.
+    pub fn strategy_place(&self) -> Option<Span> {
         match self {
-            Error::MapLeft(left) => Some(left.span).filter(|span| *span != Span::default()),
-            Error::NotDifferentiable(_) | Error::OutOfFuel { .. } | Error::External(..) | Error::NoGradient(..) => None,
+            Error::OutOfFuel(endless) => Some(endless.place),
+            Error::Unfinished(unfinished) => Some(unfinished.place),
+            Error::MapLeft(_) | Error::NotDifferentiable(_) | Error::External(..) | Error::NoGradient(..) => None,
             Error::Undefined(_) | Error::OfItself(_) => None,
         }
     }
@@ -85,7 +152,8 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Error::NotDifferentiable(_) => "E301",
-            Error::OutOfFuel { .. } => "E303",
+            Error::OutOfFuel(_) => "E303",
+            Error::Unfinished(_) => "E508",
             Error::Undefined(_) => "E304",
             Error::MapLeft(_) => "E308",
             Error::External(..) => "E306",
@@ -97,7 +165,29 @@ impl Error {
 
 impl From<Error> for Diagnostic {
     fn from(error: Error) -> Diagnostic {
-        Diagnostic::error(error.code(), error.to_string())
+        let diagnostic = Diagnostic::error(error.code(), error.to_string());
+        match &error {
+            Error::OutOfFuel(_) => {
+                diagnostic.label("this loop").remedy("leave out one of the laws, or bound the loop: `fuel(100, ..)`")
+            }
+            Error::Unfinished(unfinished) => {
+                diagnostic.label("this strategy").remedy(format!("after this stage, {}", unfinished.postcondition))
+            }
+            _ => diagnostic,
+        }
+    }
+}
+
+/// The most characters of a term in a message.
+const SHOWN: usize = 80;
+
+/// Returns a term on one line, cut where it is long.
+pub(super) fn shown(term: &Expr) -> String {
+    let text = infix::term(term, &Names::of_term(term), Format::Plain, usize::MAX);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{} ..", &text[..end]),
+        None => text,
     }
 }
 

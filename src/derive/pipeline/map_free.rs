@@ -3,7 +3,7 @@
 //! A function that takes or gives a map stays as it is, and is put in place of its calls. The interpreter runs maps as
 //! they are: [`Pipeline::keep_maps`].
 
-use super::error::MapLeft;
+use super::error::{MapLeft, shown};
 use super::{Error, Pipeline};
 use crate::derive::call_order;
 use crate::derive::forms;
@@ -11,18 +11,12 @@ use crate::derive::passes::apply_maps::{self, apply_maps};
 use crate::derive::passes::inline_maps::{self, Callees, takes_or_gives_map};
 use crate::derive::passes::inline_single_uses::inline_single_uses;
 use crate::derive::passes::simplify::simplify;
-use crate::derive::schedule::strategy;
-use lm::notation::infix::{self, Format};
-use lm::notation::names::Names;
 use lm::rewrites::Rewrites;
 use lm::term::{Def, Derivative, FunName, Supply};
 use rustc_hash::FxHashSet;
 
 /// The depth of calls of functions of maps.
 const MOST_ROUNDS: usize = 64;
-
-/// The most characters of a map in a message.
-const SHOWN: usize = 80;
 
 impl Pipeline {
     /// Leaves linear maps as they are in the program, for the interpreter. Derivatives are made without them.
@@ -77,14 +71,11 @@ impl Pipeline {
         let def = self.maps_inlined(def, false)?;
         let def = self.maps_applied(&def)?;
         if let Some(term) = apply_maps::with_map_left(&def) {
-            let text = infix::term(&term, &Names::of_term(&term), Format::Plain, usize::MAX);
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let cut = text.char_indices().nth(SHOWN).map_or(text.clone(), |(end, _)| format!("{} ..", &text[..end]));
-            let left = MapLeft { function: def.fun.name.clone(), term: cut, span: term.span() };
+            let left = MapLeft { function: def.fun.name.clone(), term: shown(&term), span: term.span() };
             return Err(Error::MapLeft(Box::new(left)));
         }
         // Values that nothing uses stay: what they stop with, the program stops with.
-        let def = self.rewriting("simplify", &def, |cx| simplify(&def, strategy("values"), cx))?;
+        let def = self.rewriting("simplify", "values", &def, |by, cx| simplify(&def, by, cx))?;
         let (effects, supply) = (&self.effects, &mut self.program.supply);
         Ok(self
             .watch
@@ -146,7 +137,7 @@ impl Pipeline {
     /// Returns the definition with its maps applied.
     pub(in crate::derive) fn maps_applied(&mut self, def: &Def) -> Result<Def, Error> {
         let effects = self.effects.clone();
-        self.rewriting("apply_maps", def, |cx| apply_maps(def, strategy("sides"), &effects, cx))
+        self.rewriting("apply_maps", "sides", def, |by, cx| apply_maps(def, by, &effects, cx))
     }
 }
 

@@ -16,13 +16,13 @@ use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::fig06_steps;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::forms;
-use crate::derive::passes::arrays::arrays;
-use crate::derive::passes::{anf, apply, dce, inline_single_uses, simplify, transpose};
-use crate::derive::schedule::strategy;
+use crate::derive::passes::{self, anf, apply, dce, inline_single_uses, simplify, transpose};
+use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::rewrites::{Rewrite, Rewrites};
 use lm::scope::renamed;
+use lm::strategy::{Named, Strategy};
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Supply, Var};
 
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
@@ -102,7 +102,7 @@ impl Pipeline {
 
     /// Applies the laws of a schedule, then removes dead code and names that are used once.
     pub(in crate::derive) fn simplified(&mut self, def: &Def, schedule: &str) -> Result<Def, Error> {
-        let def = self.rewriting("simplify", def, |cx| simplify::simplify(def, strategy(schedule), cx))?;
+        let def = self.rewriting("simplify", schedule, def, |by, cx| simplify::simplify(def, by, cx))?;
         let def = self.without_dead(&def);
         let (effects, supply) = (&self.effects, &mut self.program.supply);
         Ok(self.watch.steps("inline_single_uses", &def, supply, |_, rewrites| {
@@ -128,19 +128,12 @@ impl Pipeline {
         };
         let jacobian = Def::new(of.derived(Derivative::D), later.params.clone(), map.clone());
         let name = of.derived(Derivative::Dt);
-        let by = strategy("transpose");
-        self.rewriting("transpose", later, |cx| transpose::transpose(&jacobian, name.clone(), by, cx))
-    }
-
-    /// Applies the laws of arrays.
-    pub(in crate::derive) fn with_arrays_fused(&mut self, def: &Def, schedule: &str) -> Result<Def, Error> {
-        let effects = self.effects.clone();
-        self.rewriting("arrays", def, |cx| arrays(def, strategy(schedule), &effects, cx))
+        self.rewriting("transpose", "transpose", later, |by, cx| transpose::transpose(&jacobian, name.clone(), by, cx))
     }
 
     /// Pushes applications to the leaves, until no map is left.
     pub(in crate::derive) fn apply(&mut self, def: &Def) -> Result<Def, Error> {
-        self.rewriting("apply", def, |cx| apply::apply(def, strategy("apply"), cx))
+        self.rewriting("apply", "apply", def, |by, cx| apply::apply(def, by, cx))
     }
 
     /// Returns a map at a point, as a function of the point and a vector.
@@ -181,16 +174,50 @@ impl Pipeline {
         Def::new(name.derived(Derivative::Rev), vec![s, dr], body)
     }
 
-    /// Runs a pass with a rewriter that has fuel for a definition.
+    /// Runs a pass by a strategy, with a rewriter that has fuel for a definition.
+    ///
+    /// Errors: the strategy does not come to an end, or leaves what the pass promises to remove.
     pub(in crate::derive) fn rewriting(
         &mut self,
         pass: &'static str,
+        strategy: &str,
         def: &Def,
-        f: impl Fn(&mut Rewriter) -> Result<Def, OutOfFuel>,
+        f: impl Fn(&Strategy, &mut Rewriter) -> Result<Def, OutOfFuel>,
+    ) -> Result<Def, Error> {
+        let strategies = self.strategies.clone();
+        let named = strategies.get(strategy).unwrap_or_else(|| panic!("there is no strategy `{strategy}`"));
+        self.rewriting_by(pass, named, &named.strategy, def, f)
+    }
+
+    /// Does the same as [`Pipeline::rewriting`] by a part of a strategy.
+    pub(super) fn rewriting_by(
+        &mut self,
+        pass: &'static str,
+        named: &Named,
+        part: &Strategy,
+        def: &Def,
+        f: impl Fn(&Strategy, &mut Rewriter) -> Result<Def, OutOfFuel>,
     ) -> Result<Def, Error> {
         let fuel = FUEL_PER_NODE * (def.body.size() + 100);
-        let run = |supply: &mut Supply, rewrites: &mut Rewrites| f(&mut Rewriter::new(supply, rewrites, fuel));
-        let result = self.watch.rewrites(pass, def, &mut self.program.supply, run);
-        result.map_err(|source| Error::OutOfFuel { function: def.fun.name.clone(), source })
+        let (effects, is_changed) = (self.effects.clone(), self.strategies.is_changed());
+        let run = |supply: &mut Supply, rewrites: &mut Rewrites| {
+            let made = f(part, &mut Rewriter::new(supply, rewrites, fuel));
+            let made = made.map_err(|source| Error::out_of_fuel(&def.fun.name, named, source))?;
+            // Strategies of lmc leave nothing, which debug builds check.
+            if is_changed && !rewrites.is_limited() {
+                unfinished(pass, named, &made, &Facts::new(&effects))?;
+            }
+            Ok(made)
+        };
+        self.watch.rewrites(pass, def, &mut self.program.supply, run)
+    }
+}
+
+/// Errors: the postcondition of a pass does not hold.
+fn unfinished(pass: &str, named: &Named, made: &Def, facts: &Facts) -> Result<(), Error> {
+    let row = passes::named(pass).unwrap_or_else(|| panic!("`{pass}` applies laws, but is not in the table of passes"));
+    match (row.violation)(made, facts) {
+        None => Ok(()),
+        Some(term) => Err(Error::unfinished(&made.fun.name, named, row, &term)),
     }
 }

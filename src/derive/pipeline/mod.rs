@@ -24,6 +24,7 @@ mod records;
 mod share;
 mod stages;
 mod state;
+mod strategies;
 mod trace;
 mod watch;
 mod written;

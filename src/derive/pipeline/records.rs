@@ -22,7 +22,7 @@ use crate::derive::figures::records::{Callees, Failure, Record, Recorded, compon
 use crate::derive::forms;
 use crate::derive::partial_eval::{self, depends_on};
 use crate::derive::passes::{dead_components, simplify, transpose};
-use crate::derive::schedule::strategy;
+use crate::derive::schedule::Strategies;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::scope::{free_variables, renamed};
@@ -111,9 +111,10 @@ impl Pipeline {
 
     /// Pushes the transposition of the Jacobians of single operators to the leaves.
     pub(in crate::derive) fn transpose_leaves(&mut self, def: &Def) -> Result<Def, Error> {
-        self.rewriting("transpose", def, |cx| {
-            let def = Def { body: transposed_leaves(&def.body, cx)?, ..def.clone() };
-            simplify::simplify(&def, strategy("reverse half"), cx)
+        let strategies = self.strategies.clone();
+        self.rewriting("transpose", "reverse-half", def, |by, cx| {
+            let def = Def { body: transposed_leaves(&def.body, &strategies, cx)?, ..def.clone() };
+            simplify::simplify(&def, by, cx)
         })
     }
 
@@ -174,8 +175,8 @@ impl Pipeline {
         let (map, recording) = (&work.def, work.recording());
         let (argument, name) = (recording.argument(), alone(&recording.fun.name, "transposed"));
         let later = Def::new(name.clone(), map.params.clone(), Expr::prim(Prim::LmTranspose, [map.body.clone()]));
-        self.rewriting("transpose", &later, |cx| {
-            transpose::transpose_from(map, name.clone(), argument.clone(), strategy("transpose"), cx)
+        self.rewriting("transpose", "transpose", &later, |by, cx| {
+            transpose::transpose_from(map, name.clone(), argument.clone(), by, cx)
         })
     }
 
@@ -288,19 +289,20 @@ fn pair(e: &Expr) -> [Expr; 2] {
 }
 
 /// Transposes the blocks in a term that are transposed as a whole: each is a Jacobian of its own.
-fn transposed_leaves(e: &Expr, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
+fn transposed_leaves(e: &Expr, strategies: &Strategies, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
     if let Some([m]) = e.args_of_prim(Prim::LmTranspose)
         && matches!(m.kind(), Kind::Let(..))
     {
         let (domain, _) = m.ty().as_lm().expect("a map");
         let jacobian = Def::new(FunName::base("leaf"), Vec::new(), m.clone());
-        let jacobian = simplify::simplify(&jacobian, strategy("jacobian"), cx)?;
+        let jacobian = simplify::simplify(&jacobian, strategies.strategy("jacobian"), cx)?;
         let (name, to) = (jacobian.fun.name.clone(), Expr::dummy(domain.clone()));
-        return transpose::transpose_from(&jacobian, name, to, strategy("transpose"), cx).map(|def| def.body);
+        let by = strategies.strategy("transpose");
+        return transpose::transpose_from(&jacobian, name, to, by, cx).map(|def| def.body);
     }
     let mut failure = None;
     let new = e.map_children(|child| {
-        transposed_leaves(child, cx).unwrap_or_else(|error| {
+        transposed_leaves(child, strategies, cx).unwrap_or_else(|error| {
             failure = Some(error);
             child.clone()
         })

@@ -5,6 +5,7 @@ use super::watch::{Observer, Watch};
 use crate::derive::call_order;
 use crate::derive::passes::rules::EndlessRule;
 use crate::derive::recipes::When;
+use crate::derive::schedule::Strategies;
 use crate::derive::{Checkpoint, Derivation};
 use crate::ks::check::Checked;
 use indexmap::IndexMap;
@@ -23,6 +24,8 @@ pub struct Pipeline {
     pub(super) derivation: Derivation,
     /// The states of folds that derivatives keep, where the program does not say.
     pub(super) checkpoint: Checkpoint,
+    /// The strategies by which laws are applied.
+    pub(in crate::derive) strategies: Strategies,
     /// The functions for which it does, and those whose conditionals nest deep (`nesting`).
     pub(super) chosen: IndexMap<FunName, Derivation>,
     pub(in crate::derive) watch: Watch,
@@ -53,7 +56,7 @@ pub struct Pipeline {
 impl Pipeline {
     /// Returns a pipeline for a checked program.
     pub fn new(checked: Checked) -> Pipeline {
-        let Checked { program, prelude, derivation, checkpoint, mut chosen, marked, .. } = checked;
+        let Checked { program, prelude, derivation, checkpoint, strategies, mut chosen, marked, .. } = checked;
         choose_for_deep(&program, derivation, &mut chosen);
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
@@ -65,6 +68,7 @@ impl Pipeline {
             effects,
             derivation,
             checkpoint,
+            strategies,
             chosen,
             watch,
             unshared: FxHashMap::default(),

@@ -50,6 +50,10 @@ impl Watch {
         supply: &mut Supply,
         mut run: impl FnMut(&mut Supply, &mut Rewrites) -> Result<Def, E>,
     ) -> Result<Def, E> {
+        if self.trace.is_some() {
+            // A pass without an end has no first steps to show.
+            run(&mut supply.clone(), &mut Rewrites::all())?;
+        }
         self.follow(name, from, supply, &mut run)?;
         self.fallible(name, || run(supply, &mut Rewrites::all()))
     }

@@ -20,7 +20,7 @@ pub(super) static NOTES_JACOBIAN: Recipe = Recipe {
     steps: &[
         step("The full Jacobian (unoptimised)", &[Pass::Normal, Pass::Jacobian]),
         step("The full Jacobian, maps in place of their names", &[Pass::ApplyMaps]),
-        step("The full Jacobian (optimised)", &[Pass::Simplify("figures 2 and 4")]),
+        step("The full Jacobian (optimised)", &[Pass::Simplify("figures-2-and-4")]),
     ],
     source: "working notes, Figs. 2, 4 and 6, sec. 3",
 };
@@ -31,7 +31,7 @@ pub(super) static NOTES_TRANSPOSED: Recipe = Recipe {
     from: Start::Recipe(&NOTES_JACOBIAN, Derivative::D),
     steps: &[
         step("Transposed Jacobian", &[Pass::TransposeLater]),
-        step("Optimised transposed Jacobian", &[Pass::ApplyMaps, Pass::Simplify("figure 5")]),
+        step("Optimised transposed Jacobian", &[Pass::ApplyMaps, Pass::Simplify("figure-5")]),
     ],
     source: "working notes, Fig. 5",
 };

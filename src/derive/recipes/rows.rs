@@ -148,7 +148,7 @@ pub(super) static POLYMORPHIC_R: Recipe = Recipe {
         step("The map that reverse mode returns (unoptimised)", &[Pass::Normal, Pass::Pair(Partner::PolymorphicR)]),
         step(
             "The map that reverse mode returns (optimised)",
-            &[Pass::Simplify("returned map"), Pass::Simplify("returned map")],
+            &[Pass::Simplify("returned-map"), Pass::Simplify("returned-map")],
         ),
     ],
     source: "working notes, Fig. 8",
@@ -160,10 +160,10 @@ pub(super) static BY_MAP: Recipe = Recipe {
     from: Start::Differentiable,
     steps: &[
         step("Value and reverse derivative, by that map (unoptimised)", &[Pass::Normal, Pass::ReverseByMap]),
-        quiet(&[Pass::Simplify("returned map"), Pass::Simplify("returned map"), Pass::InlineMaps, Pass::ApplyMaps]),
+        quiet(&[Pass::Simplify("returned-map"), Pass::Simplify("returned-map"), Pass::InlineMaps, Pass::ApplyMaps]),
         step(
             "Value and reverse derivative, by that map (optimised)",
-            &[Pass::Simplify("returned map"), Pass::Simplify("values"), Pass::Place],
+            &[Pass::Simplify("returned-map"), Pass::Simplify("values"), Pass::Place],
         ),
     ],
     source: "working notes, sec. 5.4",

@@ -1,5 +1,6 @@
 //! A checked program, and the options of the checker.
 
+use crate::derive::schedule::Strategies;
 use crate::derive::{Checkpoint, Derivation};
 use crate::ks::diagnostic::Diagnostic;
 use indexmap::{IndexMap, IndexSet};
@@ -8,7 +9,7 @@ use lm::types::Type;
 use rustc_hash::FxHashSet;
 
 /// The options of the checker.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CheckOptions {
     /// Accept a definition of a derivative of a function that the file does not define, and of the
     /// split derivations, without its other half. Stages of a derivation need this when they are read back; in a
@@ -23,6 +24,8 @@ pub struct CheckOptions {
     pub derivation: Derivation,
     /// The states of folds that derivatives keep, where the program does not say.
     pub checkpoint: Checkpoint,
+    /// The strategies by which laws are applied.
+    pub strategies: Strategies,
 }
 
 /// See [`CheckOptions::record`].
@@ -42,6 +45,8 @@ pub struct Checked {
     pub derivation: Derivation,
     /// The states of folds that derivatives keep, where the program does not say.
     pub checkpoint: Checkpoint,
+    /// The strategies by which laws are applied.
+    pub strategies: Strategies,
     /// The calls that `$inline` marks: the callee and the place.
     pub marked: FxHashSet<(FunName, Span)>,
     /// The functions for which a `gdef` chooses another one.

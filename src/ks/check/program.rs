@@ -35,6 +35,7 @@ impl Checker {
         let funs = self.signatures(&headers);
         self.checked.derivation = self.options.derivation;
         self.checked.checkpoint = self.options.checkpoint;
+        self.checked.strategies = self.options.strategies.clone();
         requests.iter().for_each(|(name, derivation, span)| self.choose(name, *derivation, *span));
         self.bodies(&headers, &funs);
         let requested = requests.into_iter().map(|(name, _, span)| (name, span)).collect();

@@ -1,7 +1,7 @@
 //! Explains a law: the meanings of its signs, the passes that apply it, and an instance.
 
 use crate::derive::passes::laws::{self, PassLaw};
-use crate::derive::schedule::SCHEDULES;
+use crate::derive::schedule::Strategies;
 use lm::law::{self, Context, Law};
 use lm::notation::infix::{Format, term};
 use lm::notation::names::Names;
@@ -112,8 +112,9 @@ fn matched(law: &Law) -> String {
              0, 1, a projection, or a scale by a variable or literal. Otherwise work would be done twice."
         );
     }
-    let users: Vec<String> = SCHEDULES
-        .iter()
+    let strategies = Strategies::default();
+    let users: Vec<String> = strategies
+        .strategies()
         .filter(|schedule| schedule.strategy.laws().iter().any(|used| used.name == law.name))
         .map(|schedule| format!("    {:<10} {}\n", schedule.name, schedule.purpose))
         .collect();

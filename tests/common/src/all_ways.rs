@@ -36,7 +36,7 @@ fn cases(text: &str, f: &str, ways: &[Chosen]) -> Vec<Case> {
     for (choices, way) in ways {
         match all.iter_mut().find(|(known, _)| known == choices) {
             Some((_, ways)) => ways.push(way.clone()),
-            None => all.push((*choices, vec![way.clone()])),
+            None => all.push((choices.clone(), vec![way.clone()])),
         }
     }
     all.into_iter().map(|(choices, ways)| Case::derived(text, f, choices, &ways)).collect()

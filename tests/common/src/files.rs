@@ -14,10 +14,17 @@ pub fn path(name: &str) -> PathBuf {
 ///
 /// Panics where there are none.
 pub fn programs(folder: &str) -> Vec<PathBuf> {
+    of_kind(folder, "ks")
+}
+
+/// Returns the files of a folder whose names end so, sorted.
+///
+/// Panics where there are none.
+pub fn of_kind(folder: &str, kind: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(path(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "ks"));
-    assert!(!paths.is_empty(), "{folder} has no programs");
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == kind));
+    assert!(!paths.is_empty(), "{folder} has no such files: {kind}");
     paths.sort();
     paths
 }

@@ -47,7 +47,7 @@ pub fn drawn(random: &mut SplitMix) -> Chosen {
 }
 
 fn choices(row: &Row) -> Choices {
-    Choices { derivation: Derivation::ALL[row[5]], checkpoint: CHECKPOINT[row[6]] }
+    Choices { derivation: Derivation::ALL[row[5]], checkpoint: CHECKPOINT[row[6]], ..Choices::default() }
 }
 
 fn way(row: &Row) -> Way {

@@ -6,16 +6,15 @@ use lm::interp::Interpreter;
 use lm::notation::infix;
 use lm::rewriter::Rewriter;
 use lm::rewrites::Rewrites;
-use lm::strategy::{LawSet, Strategy};
+use lm::strategy::Strategy;
 use lm::term::{Derivative, FunName, Path};
 use lm::value::Value;
 use lmc::derive::Derivation;
 use lmc::derive::passes::arrays::arrays;
-use lmc::derive::schedule::{LOOPS, strategy};
+use lmc::derive::schedule::{Strategies, strategy};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
-use std::sync::Arc;
 
 const PROGRAM: &str = "
 (def dot Float ((v : Vec Float) (w : Vec Float))
@@ -223,9 +222,9 @@ fn work_after(text: &str, laws: &Strategy, arguments: &dyn Fn(usize) -> Vec<Valu
 #[test]
 fn without_the_laws_of_loops_each_direction_has_a_loop() {
     with_large_stack(|| {
-        let Strategy::Laws(all) = strategy("directions") else { panic!("a set of laws") };
-        let of_figure = all.laws().iter().filter(|law| !LOOPS.contains(&&*law.name)).cloned();
-        let of_figure = Strategy::Laws(Arc::new(LawSet::new(of_figure.collect())));
+        let text = "strategy directions \"no laws of loops\" =\n    laws(arrays, vectors)\n";
+        let of_figure = Strategies::with("figure.strategy", text).expect("the text is right");
+        let of_figure = of_figure.strategy("directions");
         for (k, (text, arguments)) in BEFORE.iter().enumerate() {
             let growth = |laws: &Strategy| {
                 let work = |n| work_after(text, laws, arguments, n);
@@ -233,7 +232,7 @@ fn without_the_laws_of_loops_each_direction_has_a_loop() {
             };
             // The value of the third takes time in the square of n.
             let value = if k == 2 { 4.0 } else { 2.0 };
-            let (with, without) = (growth(strategy("directions")), growth(&of_figure));
+            let (with, without) = (growth(strategy("directions")), growth(of_figure));
             assert!(with <= 1.05 * value, "{text}\ngrows by {with}");
             assert!(without >= 1.8 * value, "{text}\ngrows by {without} without the laws of loops");
         }

@@ -6,4 +6,5 @@ mod matrix;
 mod passes;
 mod returned_map;
 mod schedule;
+mod strategies;
 mod typing;

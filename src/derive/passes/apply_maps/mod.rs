@@ -23,7 +23,7 @@ use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::law::name_it;
 use lm::prim::Prim;
-use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::rewriter::{OutOfFuel, Rewriter, Rounds};
 use lm::rewrites::Rewrites;
 use lm::scope::{occurrences, renamed};
 use lm::strategy::Strategy;
@@ -40,7 +40,15 @@ type Made<T> = Result<T, OutOfFuel>;
 /// Applies every map. `laws` are those of one application.
 pub fn apply_maps(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) -> Made<Def> {
     let maps = FxHashMap::default();
-    let mut pass = ApplyMaps { laws, effects, cx, maps, images: Vec::new(), expansions: MOST_EXPANSIONS };
+    let mut pass = ApplyMaps {
+        laws,
+        effects,
+        cx,
+        maps,
+        images: Vec::new(),
+        expansions: MOST_EXPANSIONS,
+        rounds: Rounds::default(),
+    };
     let body = pass.block(&def.body)?;
     Ok(Def { body: without_unused_maps(&body, effects, cx.rewrites), ..def.clone() })
 }
@@ -73,6 +81,8 @@ struct ApplyMaps<'a, 'b> {
     images: Vec<Image>,
     /// The times that maps may still take the place of their names.
     expansions: usize,
+    /// The applications that are being rewritten, each in the one before.
+    rounds: Rounds,
 }
 
 /// The result of applying a bound map to a vector.
@@ -284,10 +294,18 @@ impl ApplyMaps<'_, '_> {
 
     /// Rewrites the application at its root; or the map, if no law applies it.
     fn by_law(&mut self, side: Side, m: &Expr, x: &Expr, out: &mut Vec<Binding>) -> Made<Expr> {
-        if let Some(new) = self.cx.run(self.laws, &side.applied(m, x))? {
+        let whole = side.applied(m, x);
+        self.cx.enter(&mut self.rounds, &whole)?;
+        let made = self.rewritten(&whole, side, x, m, out)?;
+        self.rounds.leave();
+        Ok(made)
+    }
+
+    fn rewritten(&mut self, whole: &Expr, side: Side, x: &Expr, m: &Expr, out: &mut Vec<Binding>) -> Made<Expr> {
+        if let Some(new) = self.cx.run(self.laws, whole)? {
             return self.term(&new, out);
         }
-        let Some(new) = self.cx.run(self.laws, m)? else { return Ok(side.applied(m, x)) };
+        let Some(new) = self.cx.run(self.laws, m)? else { return Ok(whole.clone()) };
         let m = self.term(&new, out)?;
         self.apply(side, &m, x, out)
     }

@@ -18,7 +18,7 @@ use crate::derive::postcondition::Facts;
 use early::Early;
 use lm::effect::Effects;
 use lm::prim::Prim;
-use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::rewriter::{OutOfFuel, Rewriter, Rounds};
 use lm::rewrites::Rewrites;
 use lm::scope::{free_variables, occurrences};
 use lm::strategy::Strategy;
@@ -34,6 +34,7 @@ pub fn arrays(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) 
     let mut body = def.body.clone();
     for _ in 0..WALKS {
         cx.context.facts = lm::facts::Facts::default();
+        cx.forget();
         let uses = occurrences(&body);
         let mut once = FxHashSet::default();
         used_once(&body, &mut FxHashSet::default(), &mut |x| uses.get(&x) == Some(&1), &mut once);
@@ -124,16 +125,20 @@ impl Walk<'_, '_> {
 
     /// Applies the laws in a term, and at its root until none fits; pushes bindings to `out`.
     fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
-        let e = self.inner(e, out)?;
-        let Some(new) = self.cx.run_on(self.laws, &e)?.filter(|new| *new != e) else { return Ok(e) };
-        let (bindings, result) = new.as_block();
-        if !bindings.is_empty() && !self.cx.rewrites.may("let-let") {
-            return Ok(new);
+        let (mut e, mut rounds) = (e.clone(), Rounds::default());
+        loop {
+            e = self.inner(&e, out)?;
+            let Some(new) = self.cx.run_on(self.laws, &e)?.filter(|new| *new != e) else { return Ok(e) };
+            let (bindings, result) = new.as_block();
+            if !bindings.is_empty() && !self.cx.rewrites.may("let-let") {
+                return Ok(new);
+            }
+            for b in bindings {
+                self.binding(b, out)?;
+            }
+            e = result.clone();
+            self.cx.round(&mut rounds, &e)?;
         }
-        for b in bindings {
-            self.binding(b, out)?;
-        }
-        self.term(result, out)
     }
 
     fn inner(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
