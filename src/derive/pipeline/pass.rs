@@ -120,7 +120,7 @@ impl Pass {
             Pass::ColumnsOrRows => cx.columns_or_rows(&task.of, &task.name())?,
             Pass::Directions(mode) => cx.dense_jacobian(&task.of, mode, &task.name())?,
             Pass::Arrays => cx.follow("directions", def, &mut |_, _| {})?,
-            Pass::Elements => cx.follow("elements", def, &mut |_, _| {})?,
+            Pass::Elements => cx.follow("selections", def, &mut |_, _| {})?,
             Pass::OfExternal => cx.derivative_of_external(task.derivative(), &task.of, &task.name())?,
             Pass::AsWritten => cx.source(&task.name())?,
             Pass::PartOfWritten => cx.part_of_written(&task.of, task.mode())?,

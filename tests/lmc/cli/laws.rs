@@ -13,7 +13,7 @@ fn the_laws_of_a_figure_are_listed_by_its_number() {
         let (out, _) = lmc(&["laws", "--figure", figure]);
         out.lines().map(|line| line.split(' ').next().expect("a name").to_string()).collect()
     };
-    assert_eq!(names("12"), ["transpose-fold", "apply-fold", "fold-pairs"]);
+    assert_eq!(names("12"), ["transpose-fold", "apply-fold", "fold-pairs", "nabla-fold"]);
     assert_eq!(names("15"), names("12"));
     assert_eq!(names("Fig. 4"), names("4"));
     // 10 of its 11 semantics, of which that of L' has no law, and its 11 properties.
