@@ -230,6 +230,7 @@ impl Pipeline {
             Derivative::JacFwd | Derivative::JacRev => self.dense_by_calls(&of, name),
             Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => Ok(def),
             Derivative::PolymorphicR
+            | Derivative::Dual
             | Derivative::Rev
             | Derivative::SufFwdPass
             | Derivative::SufRevPass

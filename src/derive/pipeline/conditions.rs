@@ -26,6 +26,7 @@ impl Pipeline {
             When::Records => self.has_records(of) && self.symmetry(of, Mode::Reverse)?.is_none(),
             When::RecordsInHalves => self.derivation_of(of) == Derivation::Split && self.holds(When::Records, task)?,
             When::OwnForward => !is_written(Derivative::D) && self.is_another_forward(of)?,
+            When::Dual => self.is_dual(of, task.mode()) && self.symmetry(of, task.mode())?.is_none(),
             When::Pairs => self.is_paired(of) && self.symmetry(of, Mode::Forward)?.is_none(),
         })
     }

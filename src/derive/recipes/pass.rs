@@ -36,6 +36,10 @@ pub enum Pass {
     WrittenJacobian,
     /// The values of a normal form paired with their derivatives.
     Pair(Partner),
+    /// The function on dual numbers.
+    Dual,
+    /// The function on dual numbers, at a point and a tangent; the value beside the tangent.
+    Apart,
     /// The map that `[polymorphicR f]` gives at the map 1, applied to a cotangent.
     ReverseByMap,
     /// The laws of a schedule, then dead code and names that are used once.
@@ -98,6 +102,8 @@ pub enum Pass {
     ColumnsOrRows,
     /// The columns of the Jacobian, each by the forward derivative, or the rows, each by the reverse derivative.
     Directions(Mode),
+    /// The reverse derivative, from the forward derivative along each direction of the argument.
+    AlongDirections,
     /// The laws of arrays.
     Arrays,
     /// The derivative of an external function, from the derivatives that the user wrote.

@@ -16,7 +16,7 @@ pub(super) const fn quiet(passes: &'static [Pass]) -> Step {
 /// Shares work, makes the form that a person would write, and applies the rules of the program.
 pub(super) const FINISH: &[Pass] = &[Pass::Share, Pass::Tidy, Pass::Rules];
 /// The passes of `FINISH`, for forward mode.
-const FINISH_FORWARD: &[Pass] = &[Pass::Share, Pass::CarryStates, Pass::Tidy, Pass::Rules];
+pub(super) const FINISH_FORWARD: &[Pass] = &[Pass::Share, Pass::CarryStates, Pass::Tidy, Pass::Rules];
 /// The passes of `FINISH`, for a definition whose work is shared already.
 const TIDY: &[Pass] = &[Pass::Refresh, Pass::Tidy, Pass::Rules];
 /// Leaves no linear map, and simple values.

@@ -6,6 +6,7 @@ use super::calculus::{
     MAP_FREE, MATRICES, MATRICES_OF_JACOBIANS, NORMAL_JACOBIANS, NORMAL_MAPS, NOTES_FORWARD, NOTES_JACOBIAN,
     NOTES_REVERSE, NOTES_TRANSPOSED,
 };
+use super::dual::{DUAL, DUAL_APART, DUAL_COTANGENT};
 use super::recipe::Recipe;
 use super::rows::{
     BY_MAP, CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, POLYMORPHIC_R, REVERSE, SPLIT,
@@ -85,6 +86,17 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
                 Shown::Whole("Forward half", Derivative::SufFwdPass),
                 Shown::Whole("Reverse half", Derivative::SufRevPass),
                 Shown::Whole("Reverse-mode derivative", Derivative::Rev),
+            ];
+            &SHOWN
+        }
+        Derivation::Dual => {
+            static SHOWN: [Shown; 6] = [
+                ORIGINAL,
+                Shown::Form(&MAP_FREE),
+                Shown::Form(&NORMAL),
+                Shown::Way(&DUAL, Derivative::Dual),
+                Shown::Way(&DUAL_APART, Derivative::Jvp),
+                Shown::Way(&DUAL_COTANGENT, Derivative::Rev),
             ];
             &SHOWN
         }

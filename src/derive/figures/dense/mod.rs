@@ -16,6 +16,7 @@
 //! tensor of scalars one tensor of both ranks, and other tensors tensors of blocks ([`crate::derive::typing::blocks`]).
 
 mod blocks;
+mod cotangent;
 mod inline;
 
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
