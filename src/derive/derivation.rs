@@ -19,13 +19,8 @@ pub enum Derivation {
 
 impl Derivation {
     /// All derivations, in the order of the papers.
-    pub const ALL: [Derivation; 5] = [
-        Derivation::Jacobian,
-        Derivation::Tupled,
-        Derivation::Polymorphic,
-        Derivation::Split,
-        Derivation::Dual,
-    ];
+    pub const ALL: [Derivation; 5] =
+        [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split, Derivation::Dual];
 
     /// Returns its name in options and in `gdef`.
     pub fn name(self) -> &'static str {

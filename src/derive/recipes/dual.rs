@@ -13,8 +13,15 @@ use lm::term::Derivative;
 const SOURCE: &str = "paper 000, Fig. 7";
 
 /// Values and tangents of primitives, without linear maps.
-const ON_NUMBERS: &[Pass] =
-    &[Pass::Normal, Pass::Dual, Pass::Simplify("jacobian"), Pass::Apply, Pass::Simplify("values"), Pass::Place];
+const ON_NUMBERS: &[Pass] = &[
+    Pass::Normal,
+    Pass::Dual,
+    Pass::Simplify("jacobian"),
+    Pass::Apply,
+    Pass::Simplify("values"),
+    Pass::Simplify("values"),
+    Pass::Place,
+];
 
 /// The function on dual numbers.
 pub(super) static DUAL: Recipe = Recipe {

@@ -3,7 +3,8 @@
 //! ```text
 //! D[x] = x̄      D[k] = (k, 0)      D[(e1, .., en)] = (D[e1], .., D[en])      D[e.i] = D[e].i
 //! D[let x = e1 in e2] = let x̄ = D[e1] in D[e2]      D[if b then e1 else e2] = if b then D[e1] else D[e2]
-//! D[build(n, λi. e)] = build(n, λi. D[e])           D[v[i]] = D[v][i]       D[sum(v)] = sum(D[v])
+//! D[build(n, λi. e)] = build(n, λi. D[e])           D[v[i]] = D[v][i]       D[size(v)] = size(D[v])
+//! D[sum(v)] = sum(D[v])      D[sumbuild(n, λi. e)] = sumbuild(n, λi. D[e])
 //! D[fold(λ(s, x). e, a, v)] = fold(λ(s̄, x̄). D[e], D[a], D[v])
 //! D[f(e)] = dual$f(D[e])
 //! D[p(x, ..)] = let x = value(x̄) in let y = p(x, ..) in zip(y, ∂p(x, ..) ⊙ (tangent(x̄), ..))
@@ -30,11 +31,7 @@ use std::sync::Arc;
 
 /// Returns `[dual f]`, not optimised. `written` tells the functions whose derivatives are written by hand: those are
 /// taken as they are.
-pub fn dual(
-    def: &Def,
-    supply: &mut Supply,
-    written: &dyn Fn(&FunName) -> bool,
-) -> Result<Def, NotDifferentiable> {
+pub fn dual(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bool) -> Result<Def, NotDifferentiable> {
     let refused = |reason| NotDifferentiable { function: as_asked_for(&def.fun.name), reason };
     let mentions = |has: fn(&Type) -> bool| def.fun.params.iter().chain([&def.fun.result]).any(has);
     if mentions(Type::mentions_lm) {
@@ -210,7 +207,8 @@ impl Dual<'_> {
             return Err(NO_RECORDS.into());
         }
         if !self.varies(&b.rhs) {
-            self.out.push(b.clone());
+            let rhs = self.size(&b.rhs).unwrap_or_else(|| b.rhs.clone());
+            self.out.push(Binding { pattern: b.pattern.clone(), rhs });
             return Ok(());
         }
         match (&b.pattern, b.rhs.as_var()) {
@@ -226,6 +224,13 @@ impl Dual<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Returns D of a size: that of the dual, so that no value is made for it.
+    fn size(&mut self, e: &Expr) -> Option<Expr> {
+        let Kind::App(op @ Op::Prim(Prim::Size | Prim::CommonSize), args) = e.kind() else { return None };
+        let wholes = args.iter().map(|v| if self.is_known(v) { self.whole(v) } else { v.clone() }).collect();
+        Some(Expr::app(op.clone(), wholes).at(e.span()))
     }
 
     fn components(&mut self, xs: &[Var], t: &Var) {
