@@ -18,6 +18,7 @@
 //! paper writes the rules of primitives out. Takes: a definition in normal form. Gives: a block in which linear maps are
 //! left only as the Jacobians of primitives that are applied on the spot.
 
+pub mod apart;
 mod loops;
 pub mod types;
 

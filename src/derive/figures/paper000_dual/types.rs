@@ -5,7 +5,8 @@
 //! D((Tuple T1 .. Tn)) = (Tuple D(T1) .. D(Tn))      D((Tensor k T)) = (Tensor k D(T))
 //!
 //! zip(x, dx) = (x, dx)      zip(i, ()) = i      zip(v, dv) = build(size(v), λi. zip(v[i], dv[i]))
-//! value(d) = d.1      value(v) = build(size(v), λi. value(v[i]))      tangent(d) = d.2      tangent(i) = ()
+//! value(d) = d.1      value(v) = unzip(v).1, of Floats      value(v) = build(size(v), λi. value(v[i]))
+//! tangent(d) = d.2    tangent(i) = ()    tangents of tensors in the same way
 //! ```
 //!
 //! Tuples are taken component by component. D is one to one, so the type of an argument tells whose dual it is.
@@ -15,7 +16,7 @@
 
 use lm::prim::Prim;
 use lm::shape;
-use lm::term::{Expr, Fun, Path, Supply};
+use lm::term::{Derivative, Expr, Fun, Path, Supply};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -56,6 +57,16 @@ pub fn primal_argument(argument: &Type, varying: Option<&[Path]>) -> Option<Type
     let of_parameter = |(i, ty)| at(ty, &[i + 1], varying, &primal);
     let of_several = parts.and_then(|parts| parts.iter().enumerate().map(of_parameter).collect::<Option<Vec<_>>>());
     of_several.map(Type::tuple).or_else(|| at(argument, &[1], varying, &primal))
+}
+
+/// Returns f from `[dual f]`; `None` for another function.
+pub fn primal_function(dual: &Fun) -> Option<Fun> {
+    let (_, name) = dual.name.underived().filter(|(derivative, _)| *derivative == Derivative::Dual)?;
+    let all = || (1..=dual.params.len()).map(|i| vec![i]).collect();
+    let varying = name.varying().map_or_else(all, <[Path]>::to_vec);
+    let parameter = |(i, ty)| at(ty, &[i + 1], &varying, &primal);
+    let params = dual.params.iter().enumerate().map(parameter).collect::<Option<_>>()?;
+    Some(Fun { params, result: primal(&dual.result)?, name })
 }
 
 /// Returns the parts of the argument that vary: those that the name lists, or all parameters.
@@ -102,26 +113,26 @@ pub(super) fn constant(v: &Expr, supply: &mut Supply) -> Expr {
 
 /// Returns the value of a dual, of type T.
 pub fn value(d: &Expr, ty: &Type, supply: &mut Supply) -> Expr {
-    if !ty.is_differentiable() {
-        return d.clone();
-    }
-    side(d, ty, supply, &|d, ty| if *ty == Type::Float { Expr::get(1, d.clone()) } else { d.clone() })
+    if ty.is_differentiable() { side(d, ty, 1, supply) } else { d.clone() }
 }
 
 /// Returns the tangent of a dual, of type T.
 pub fn tangent(d: &Expr, ty: &Type, supply: &mut Supply) -> Expr {
-    side(d, ty, supply, &|d, ty| if *ty == Type::Float { Expr::get(2, d.clone()) } else { Expr::tuple([]) })
+    side(d, ty, 2, supply)
 }
 
 /// Takes a dual apart down to its numbers.
-fn side(d: &Expr, ty: &Type, supply: &mut Supply, of: &dyn Fn(&Expr, &Type) -> Expr) -> Expr {
+fn side(d: &Expr, ty: &Type, k: usize, supply: &mut Supply) -> Expr {
     match ty {
+        Type::Float => Expr::get(k, d.clone()),
         Type::Tuple(parts) => {
-            let part = |(k, ty)| side(&Expr::get(k + 1, d.clone()), ty, supply, of);
+            let part = |(i, ty)| side(&Expr::get(i + 1, d.clone()), ty, k, supply);
             Expr::tuple(parts.iter().enumerate().map(part).collect::<Vec<_>>())
         }
-        Type::Tensor(rank, inner) => over(*rank, d, supply, |i, supply| side(&element(i, d), inner, supply, of)),
-        _ => of(d, ty),
+        Type::Tensor(_, inner) if **inner == Type::Float => Expr::get(k, Expr::prim(Prim::Unzip, [d.clone()])),
+        Type::Tensor(rank, inner) => over(*rank, d, supply, |i, supply| side(&element(i, d), inner, k, supply)),
+        _ if k == 1 => d.clone(),
+        _ => Expr::tuple([]),
     }
 }
 
