@@ -113,18 +113,25 @@ const VECTORS: &[&str] = &[
     "fold-float", "fold-integer", "if-same", "if-true", "if-false",
 ];
 
-/// The laws of arrays, by which derivatives along each direction lose their inner loops.
+/// The laws of arrays, by which loops read what other loops make.
+const FUSION: &[&str] = &["index-of-rows", "index-of-deltas", "index-of-build", "size-of-build", "build-of-index"];
+
+/// The laws of arrays of which one element is not zero.
 #[rustfmt::skip]
-const ARRAYS: &[&str] = &[
-    "index-of-rows", "index-of-deltas", "index-of-build", "size-of-build", "build-of-index", "index-of-delta",
-    "sum-of-delta", "dot-of-delta", "dot-with-delta", "sum-of-deltas", "dot-of-floats", "scale-by-one", "scale-of-if",
-    "scale-by-if", "neg-of-if", "add-of-ifs", "delta-of-if", "sumbuild-of-if", "sum-of-if", "sum-of-zeros", "sumbuild-of-left",
-    "sumbuild-of-right", "if-known", "if-known-not", "eq-of-tuples", "if-of-and",
+const ZEROS: &[&str] = &[
+    "index-of-delta", "sum-of-delta", "dot-of-delta", "dot-with-delta", "sum-of-deltas", "dot-of-floats", "scale-by-one",
+    "scale-of-if", "scale-by-if", "neg-of-if", "add-of-ifs", "delta-of-if", "if-known", "if-known-not", "eq-of-tuples",
+    "if-of-and",
 ];
+
+/// The laws of arrays, by which derivatives along each direction lose their inner loops.
+const LOOPS: &[&str] = &["sumbuild-of-if", "sum-of-if", "sum-of-zeros", "sumbuild-of-left", "sumbuild-of-right"];
 
 /// The schedules, in the order in which they are used.
 pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
     let jacobians: Vec<&str> = law::all().keys().map(|name| &**name).filter(|n| n.starts_with("jacobian-")).collect();
+    // Sums over one element stay loops.
+    let numbers: Vec<&str> = VECTORS.iter().copied().filter(|name| !name.ends_with("one-hot")).collect();
     let of = |groups: &[&[&'static str]]| -> Vec<Arc<Law>> {
         groups.iter().copied().flatten().map(|name| law::named(name).clone()).collect()
     };
@@ -171,7 +178,17 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
         Schedule {
             name: "directions",
             purpose: "a derivative along each direction, without the zeros of the direction",
-            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[ARRAYS, VECTORS])))),
+            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[FUSION, ZEROS, LOOPS, VECTORS])))),
+        },
+        Schedule {
+            name: "fusion",
+            purpose: "loops that read what other loops make, in one",
+            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[FUSION, &["get-tuple", "tuple-get"]])))),
+        },
+        Schedule {
+            name: "zeros",
+            purpose: "a derivative along each direction, with the zeros of the direction in conditionals",
+            strategy: Strategy::Laws(Arc::new(LawSet::new(of(&[FUSION, ZEROS, &numbers])))),
         },
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
     ]

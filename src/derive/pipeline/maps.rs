@@ -92,10 +92,10 @@ impl Pipeline {
         self.rewriting("transpose", later, |cx| transpose::transpose(&jacobian, name.clone(), by, cx))
     }
 
-    /// Applies the laws of arrays.
-    pub(in crate::derive) fn with_arrays_fused(&mut self, def: &Def) -> Result<Def, Error> {
+    /// Applies the laws of arrays of a schedule.
+    pub(in crate::derive) fn with_arrays_fused(&mut self, def: &Def, schedule: &str) -> Result<Def, Error> {
         let effects = self.effects.clone();
-        self.rewriting("arrays", def, |cx| arrays(def, strategy("directions"), &effects, cx))
+        self.rewriting("arrays", def, |cx| arrays(def, strategy(schedule), &effects, cx))
     }
 
     /// Pushes applications to the leaves, until no map is left.

@@ -2,6 +2,7 @@
 
 use super::records::Recording;
 use super::{Error, Pipeline, checked};
+use crate::derive::figures::dense::Directions;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::recipes::Pass;
 use lm::scope::renamed;
@@ -121,8 +122,12 @@ impl Pass {
             Pass::Hessian => cx.hessian(&task.of, &task.name())?,
             Pass::ColumnsOrRows => cx.columns_or_rows(&task.of, &task.name())?,
             Pass::Directions(mode) => cx.dense_jacobian(&task.of, mode, &task.name())?,
+            Pass::LoopOverDirections => cx.loop_over_directions(&task.of, &task.name())?,
+            Pass::AlongDirections if *task.derivative() == Derivative::Grad => {
+                cx.gradient_along_directions(&task.of, &task.name(), Directions::Cut)?
+            }
             Pass::AlongDirections => cx.reverse_along_directions(&task.of, &task.name())?,
-            Pass::Arrays => cx.with_arrays_fused(def)?,
+            Pass::Arrays(schedule) => cx.with_arrays_fused(def, schedule)?,
             Pass::OfExternal => cx.derivative_of_external(task.derivative(), &task.of, &task.name())?,
             Pass::AsWritten => cx.source(&task.name())?,
             Pass::PartOfWritten => cx.part_of_written(&task.of, task.mode())?,

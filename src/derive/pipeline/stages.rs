@@ -62,6 +62,11 @@ impl Pipeline {
                 let def = self.as_written(name)?;
                 stages.push(self.stage(heading, &Work::new(def)));
             }
+            Shown::Result(is_float, shown) => {
+                if *is_float == (self.source(name)?.fun.result == Type::Float) {
+                    self.show(shown, name, stages)?;
+                }
+            }
             Shown::Form(recipe) if recipe.when == When::Maps && !self.has_maps(name) => {}
             Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,
             // A reverse derivative written by hand records nothing.

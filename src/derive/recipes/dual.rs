@@ -6,9 +6,9 @@
 //! ```
 
 use super::pass::Pass;
-use super::recipe::{Recipe, Start, When};
+use super::recipe::{Recipe, Start, Step, When};
 use super::rows::{FINISH, FINISH_FORWARD, quiet, step};
-use lm::term::Derivative;
+use lm::term::{Derivative, Mode};
 
 const SOURCE: &str = "paper 000, Fig. 7";
 
@@ -35,7 +35,7 @@ pub(super) static DUAL: Recipe = Recipe {
 pub(super) static DUAL_APART: Recipe = Recipe {
     when: When::Dual,
     from: Start::Recipe(&DUAL, Derivative::Dual),
-    steps: &[step("Pairs apart", &[Pass::Apart, Pass::Simplify("values")]), quiet(FINISH_FORWARD)],
+    steps: &[step("Value and tangent", &[Pass::Apart, Pass::Simplify("values")]), quiet(FINISH_FORWARD)],
     source: SOURCE,
 };
 
@@ -47,10 +47,54 @@ pub(super) static DUAL_TANGENT: Recipe = Recipe {
     source: SOURCE,
 };
 
-/// The cotangent, one loop over the directions of each part of the argument.
+/// The gradient as the paper has it: a loop over the directions of each part of the argument.
+pub(super) static GRADIENT_LOOP: Recipe = Recipe {
+    when: When::Shown,
+    from: Start::Calls(&[Derivative::Dual]),
+    steps: &[step("The gradient, a loop over directions", &[Pass::LoopOverDirections])],
+    source: "paper 000, Fig. 6",
+};
+
+/// The Jacobian in the same way.
+pub(super) static COLUMNS_LOOP: Recipe = Recipe {
+    when: When::Shown,
+    from: Start::Calls(&[Derivative::Dual]),
+    steps: &[step("The Jacobian, a loop over directions", &[Pass::LoopOverDirections])],
+    source: "paper 000, Fig. 6",
+};
+
+/// The gradient: what depends on no direction is computed once, and the loops over zeros go.
+pub(super) static DUAL_GRADIENT: Recipe = Recipe {
+    when: When::DualToFloat,
+    from: Start::Calls(&[Derivative::Fwd]),
+    steps: &[step(APART, &[Pass::AlongDirections]), FUSED, SIMPLIFIED, NORMALISED, step("Gradient (CSE'd)", FINISH)],
+    source: LAWS,
+};
+
+/// The columns of the Jacobian.
+pub(super) static DUAL_COLUMNS: Recipe = Recipe {
+    when: When::Dual,
+    from: Start::Calls(&[Derivative::Fwd]),
+    steps: &[
+        step(APART, &[Pass::Directions(Mode::Forward)]),
+        FUSED,
+        SIMPLIFIED,
+        NORMALISED,
+        step("Jacobian (CSE'd)", FINISH),
+    ],
+    source: LAWS,
+};
+
+/// The cotangent.
 pub(super) static DUAL_COTANGENT: Recipe = Recipe {
     when: When::Dual,
     from: Start::Calls(&[Derivative::Fwd]),
-    steps: &[quiet(&[Pass::AlongDirections, Pass::Arrays]), quiet(FINISH)],
-    source: SOURCE,
+    steps: &[quiet(&[Pass::AlongDirections]), quiet(NORMALISED.passes), quiet(FINISH)],
+    source: LAWS,
 };
+
+const LAWS: &str = "paper 000, Figs. 6 and 8";
+const APART: &str = "Pairs apart";
+const FUSED: Step = step("Loops fused", &[Pass::Arrays("fusion")]);
+const SIMPLIFIED: Step = step("Simplified", &[Pass::Arrays("zeros")]);
+const NORMALISED: Step = step("Loops normalised", &[Pass::Arrays("directions")]);

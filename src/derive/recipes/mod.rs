@@ -23,7 +23,7 @@ pub use recipe::{Recipe, Start, Step, When};
 pub use shown::{NormalForm, Shown, by_notes, headings, shown, simplified};
 
 use super::typing::Typing;
-use dual::{DUAL, DUAL_APART, DUAL_COTANGENT, DUAL_TANGENT};
+use dual::{DUAL, DUAL_APART, DUAL_COLUMNS, DUAL_COTANGENT, DUAL_GRADIENT, DUAL_TANGENT};
 use lm::term::Derivative;
 use rows::{
     AS_WRITTEN, BOTH_HALVES, COLUMNS, COTANGENT, COTANGENT_BY_HALVES, DENSE_JACOBIAN, FORWARD, FORWARD_OF_STATES,
@@ -77,12 +77,12 @@ pub fn entry(derivative: &Derivative) -> &'static Entry {
         Derivative::SufRev => row!(Reverse, "the reverse derivative by its two halves", [OF_EXTERNAL, BOTH_HALVES]),
         Derivative::Shape => row!(Shape, "the shape of the value", [OF_EXTERNAL, SHAPE]),
         Derivative::Cl => row!(Same, "the function through the category language and back", [THROUGH_CATEGORY]),
-        Derivative::Grad => row!(Gradient, "the gradient", [GRADIENT]),
+        Derivative::Grad => row!(Gradient, "the gradient", [DUAL_GRADIENT, GRADIENT]),
         Derivative::Hvp => row!(HessianVector, "the product of Hessian and vector", [HESSIAN_VECTOR]),
         Derivative::Hess => row!(Hessian, "the dense Hessian", [HESSIAN]),
         Derivative::Jac => row!(Blocks, "the dense Jacobian, by columns or rows, whichever are fewer",
             [DENSE_JACOBIAN]),
-        Derivative::JacFwd => row!(Blocks, "the dense Jacobian, by columns", [COLUMNS]),
+        Derivative::JacFwd => row!(Blocks, "the dense Jacobian, by columns", [DUAL_COLUMNS, COLUMNS]),
         Derivative::JacRev => row!(Blocks, "the dense Jacobian, by rows", [ROWS]),
         Derivative::Wrt(_) => row!(Same, "the function with respect to parts of its argument", [PART]),
     }

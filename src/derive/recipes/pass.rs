@@ -102,10 +102,12 @@ pub enum Pass {
     ColumnsOrRows,
     /// The columns of the Jacobian, each by the forward derivative, or the rows, each by the reverse derivative.
     Directions(Mode),
-    /// The reverse derivative, from the forward derivative along each direction of the argument.
+    /// The gradient or the columns of the Jacobian, by a call of the function on dual numbers for each direction.
+    LoopOverDirections,
+    /// The gradient or the reverse derivative, from the forward derivative along each direction of the argument.
     AlongDirections,
-    /// The laws of arrays.
-    Arrays,
+    /// The laws of arrays of a schedule.
+    Arrays(&'static str),
     /// The derivative of an external function, from the derivatives that the user wrote.
     OfExternal,
     /// The derivative as it was written by hand.

@@ -57,6 +57,8 @@ pub enum When {
     Pairs,
     /// Derivatives of f are those of dual numbers: its derivation is `dual`.
     Dual,
+    /// The condition `Dual` in both modes, for f that gives a Float.
+    DualToFloat,
 }
 
 /// The definition that the first pass of a recipe takes.
@@ -115,13 +117,14 @@ impl When {
             }
             When::Pairs => "where the derivation of f is `tupled` or `polymorphic`",
             When::Dual => "where the derivation of f is `dual`",
+            When::DualToFloat => "where the derivation of f is `dual`, and f gives a Float",
         }
     }
 
     /// Returns whether the condition asks for the derivation of f, such as `tupled`.
     pub fn asks_for_derivation(self) -> bool {
         match self {
-            When::Records | When::RecordsInHalves | When::Pairs | When::Dual => true,
+            When::Records | When::RecordsInHalves | When::Pairs | When::Dual | When::DualToFloat => true,
             When::Always | When::Shown | When::Maps | When::Written | When::External | When::PartOfWritten => false,
             When::OwnForward | When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
         }

@@ -358,14 +358,14 @@ pub(super) static DENSE_JACOBIAN: Recipe = Recipe {
 pub(super) static COLUMNS: Recipe = Recipe {
     when: When::Always,
     from: Start::Calls(&[Derivative::Fwd]),
-    steps: &[quiet(&[Pass::Directions(Mode::Forward), Pass::Arrays]), quiet(FINISH)],
+    steps: &[quiet(&[Pass::Directions(Mode::Forward), Pass::Arrays("directions")]), quiet(FINISH)],
     source: "figures/dense",
 };
 
 pub(super) static ROWS: Recipe = Recipe {
     when: When::Always,
     from: Start::Calls(&[Derivative::Rev]),
-    steps: &[quiet(&[Pass::Directions(Mode::Reverse), Pass::Arrays]), quiet(FINISH)],
+    steps: &[quiet(&[Pass::Directions(Mode::Reverse), Pass::Arrays("directions")]), quiet(FINISH)],
     source: "figures/dense",
 };
 

@@ -1,12 +1,13 @@
-//! Derives reverse mode from forward mode: one loop over the directions of each part of the argument.
+//! Derives reverse mode and gradients from forward mode: one loop over the directions of each part of the argument.
 //!
 //! ```text
 //! rev$f(s, dr) = (build(size(s.k), λj. dr • fwd$f(s, $delta_at(s.k, j, 1.0))), ..)        k: the parts of s
+//! grad$f(s)    = (build(size(s.k), λj. fwd$f(s, $delta_at(s.k, j, 1.0))), ..)
 //! ```
 //!
 //! Takes: a function. Gives: a term with as many tangents as the argument has numbers.
 
-use super::{Linear, leaves, restricted};
+use super::{Directions, Linear, leaves, restricted};
 use crate::derive::pipeline::{Error, Pipeline};
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Mode, Path, Pattern, Var};
@@ -24,31 +25,47 @@ impl Pipeline {
             many => Pattern::Tuple(many.to_vec()),
         };
         let mut out = vec![Binding { pattern: unpack, rhs: Expr::var(&s) }];
+        let against = |tangent| Expr::prim(Prim::Dot, [Expr::var(&dr), tangent]);
+        let ds = self.cotangent_of_parts(&f, &params, Directions::Cut, &against, &mut out)?;
+        Ok(Def::new(name.clone(), vec![s, dr], Expr::block(out, ds)))
+    }
+
+    /// Returns `[grad f]`, in the same way.
+    pub(in crate::derive) fn gradient_along_directions(
+        &mut self,
+        of: &FunName,
+        name: &FunName,
+        how: Directions,
+    ) -> Result<Def, Error> {
+        let f = self.between_values(of, true)?;
+        let (params, _) = self.parameters(&f);
+        let mut out = Vec::new();
+        let ds = self.cotangent_of_parts(&f, &params, how, &|tangent| tangent, &mut out)?;
+        Ok(Def::new(name.clone(), params, Expr::block(out, ds)))
+    }
+
+    /// Returns the cotangent of what varies, from a number for each tangent of the result; pushes what does not depend
+    /// on the direction to `out`.
+    fn cotangent_of_parts(
+        &mut self,
+        f: &Fun,
+        params: &[Var],
+        how: Directions,
+        number: &dyn Fn(Expr) -> Expr,
+        out: &mut Vec<Binding>,
+    ) -> Result<Expr, Error> {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
         let whole = f.varying_of(&parts);
         let mut table = Vec::new();
         for (path, w) in leaves(&whole).into_iter().filter(|_| f.result.is_differentiable()) {
-            let cotangent = self.along_directions(&f, &params, (&path, &w), &dr, &mut out)?;
-            table.push((path, self.bound(&mut out, "ds", cotangent)));
+            let name = restricted(f, f.name.varying(), &path);
+            let linear = self.linear(&Fun { name, ..f.clone() }, Mode::Forward, params, how)?;
+            out.extend(linear.early.iter().cloned());
+            let result = number(linear.result.clone());
+            let cotangent = self.along(&Linear { result, ..linear }, &w, &|e| e);
+            table.push((path, self.bound(out, "ds", cotangent)));
         }
-        let body = Expr::block(out, assembled(&whole, &[], &table));
-        Ok(Def::new(name.clone(), vec![s, dr], body))
-    }
-
-    /// Returns the cotangent of a part of the argument; pushes what does not depend on the direction to `out`.
-    fn along_directions(
-        &mut self,
-        f: &Fun,
-        params: &[Var],
-        (path, w): (&Path, &Expr),
-        dr: &Var,
-        out: &mut Vec<Binding>,
-    ) -> Result<Expr, Error> {
-        let name = restricted(f, f.name.varying(), path);
-        let linear = self.linear(&Fun { name, ..f.clone() }, Mode::Forward, params, true)?;
-        out.extend(linear.early.iter().cloned());
-        let result = Expr::prim(Prim::Dot, [Expr::var(dr), linear.result.clone()]);
-        Ok(self.along(&Linear { result, ..linear }, w, &|e| e))
+        Ok(assembled(&whole, &[], &table))
     }
 }
 

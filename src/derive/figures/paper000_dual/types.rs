@@ -85,6 +85,26 @@ fn at(ty: &Type, path: &[usize], varying: &[Path], f: &dyn Fn(&Type) -> Option<T
     Some(Type::tuple(ty.as_tuple()?.iter().enumerate().map(component).collect::<Option<Vec<_>>>()?))
 }
 
+/// Returns the arguments of `[dual f]`, from those of f and a tangent of what varies.
+pub fn zipped(f: &Fun, args: &[Expr], ds: &Expr, supply: &mut Supply) -> Vec<Expr> {
+    let varying = varying(f);
+    let argument = |(i, x)| zipped_at(x, &[i + 1], &varying, ds, supply);
+    args.iter().enumerate().map(argument).collect()
+}
+
+fn zipped_at(x: &Expr, path: &[usize], varying: &[Path], ds: &Expr, supply: &mut Supply) -> Expr {
+    if let Some(k) = varying.iter().position(|v| v == path) {
+        let dx = if varying.len() == 1 { ds.clone() } else { Expr::get(k + 1, ds.clone()) };
+        return zip(x, &dx, supply);
+    }
+    if !varying.iter().any(|v| v.starts_with(path)) {
+        return x.clone();
+    }
+    let parts = x.ty().as_tuple().expect("a path leads through tuples").len();
+    let part = |k| zipped_at(&Expr::get(k, x.clone()), &[path, &[k]].concat(), varying, ds, supply);
+    Expr::tuple((1..=parts).map(part).collect::<Vec<_>>())
+}
+
 /// Returns the dual of a value and its tangent, both atoms or components of such.
 pub fn zip(v: &Expr, dv: &Expr, supply: &mut Supply) -> Expr {
     match v.ty() {

@@ -102,8 +102,13 @@ impl Apart<'_> {
         let is_late: Vec<bool> = leaves.iter().map(|leaf| self.is_late(&n) || self.is_late(leaf)).collect();
         self.in_groups(e.ty(), &is_late, name, |cx, group| {
             let f = cx.function_of(&i, &bindings, &leaves, group).at(f.span());
-            let chosen = |w: &Vec<Expr>| together(&group.iter().map(|k| w[*k].clone()).collect::<Vec<_>>());
-            let args: Vec<Expr> = witnesses.iter().map(chosen).chain([n.clone(), f]).collect();
+            let mut args: Vec<Expr> = witnesses.iter().map(|w| chosen_of(w, group)).collect();
+            let of_numbers = chosen_of(&leaves, group).ty().clone();
+            // Laws of sums give the zero of a witness.
+            if args.is_empty() && of_numbers.has_fixed_shape() && of_numbers.tangent() == of_numbers {
+                args.push(Expr::dummy(of_numbers));
+            }
+            args.extend([n.clone(), f]);
             Expr::prim(Prim::SumBuild, args).at(e.span())
         })
     }
