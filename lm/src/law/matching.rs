@@ -20,6 +20,8 @@ pub struct Subst {
     binders: Vec<(Name, Var)>,
     /// The terms of `e{i}`, with the variables of the binders.
     bodies: Vec<(Name, Vec<Var>, Expr)>,
+    /// The places of the operators that were matched: an operator of the right side is where the same one was.
+    places: Vec<(Op, Span)>,
     /// Whether what is matched is a copy: it is in the term of a name that stays.
     is_copy: bool,
     /// Whether a metavariable without arguments matches no term with a binder in it.
@@ -92,7 +94,10 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
             is_free
         }
         Pat::Const(c) => matches!(e.kind(), Kind::Const(d) if c == d),
-        Pat::App(op, pats) => e.args_of(op).is_some_and(|args| matches_all(pats, args, subst, facts)),
+        Pat::App(op, pats) => e.args_of(op).is_some_and(|args| {
+            subst.places.push((op.clone(), e.span()));
+            matches_all(pats, args, subst, facts)
+        }),
         Pat::Lam(binder, body) => match e.kind() {
             Kind::Lam(x, inner) => {
                 subst.binders.push((binder.clone(), x.clone()));
@@ -167,7 +172,8 @@ impl Builder<'_> {
                     }
                     _ => self.all(pats, repetition, scope)?,
                 };
-                Expr::try_app(op.clone(), args, Span::default())
+                let place = self.subst.places.iter().find(|(other, _)| other == op);
+                Expr::try_app(op.clone(), args, place.map_or(Span::default(), |(_, place)| *place))
             }
             Pat::Applied(name, pats) => {
                 let args = self.all(pats, repetition, scope)?;

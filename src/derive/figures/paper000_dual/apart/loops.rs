@@ -133,6 +133,10 @@ fn same(argument: &Type, result: &Type, p: Prim) -> bool {
 /// A step of a recurrence, in parts.
 struct Step {
     i: Var,
+    /// The leaves of the element that the step reads.
+    elements: Vec<Var>,
+    /// The vectors that these are read from; none for the number of the step itself.
+    vectors: Option<Vec<Expr>>,
     /// The leaves of the state before the step.
     state: Vec<Var>,
     bindings: Vec<Binding>,
@@ -141,24 +145,37 @@ struct Step {
     is_late: Vec<bool>,
 }
 
+/// The function of a recurrence, before it is taken apart.
+struct Recurrence<'a> {
+    f: &'a Expr,
+    n: &'a Expr,
+    /// The leaves of the first state.
+    start: &'a [Expr],
+    state: &'a Type,
+    element: &'a Type,
+    vectors: Option<Vec<Expr>>,
+    /// Whether the argument is (i, state), and not (state, element).
+    is_loop: bool,
+}
+
 /// Folds and loops.
 impl Apart<'_> {
     fn recurrence(&mut self, p: Prim, f: &Expr, a: &Expr, v: &Expr, name: &str) -> Option<Tree> {
         let (start, elements) = (self.term(a, name), self.term(v, name));
-        let element = |cx: &mut Self, i: &Expr, state: Tree| {
-            let element = cx.element(i, &elements);
-            Tree::Parts(vec![state, element])
-        };
         let start = self.leaves(&start, a.ty());
         let size = self.size(&elements, v.ty());
         let n = self.bound("n", size);
-        let step = self.step(f, a.ty(), &start, &n, &element, a.ty())?;
+        let Type::Tensor(_, element) = v.ty() else { panic!("{v:?} is no tensor") };
+        let vectors = Some(self.leaves(&elements, v.ty()));
+        let of = Recurrence { f, n: &n, start: &start, state: a.ty(), element, vectors, is_loop: false };
+        let step = self.step(of)?;
         let states = self.states(&step, &n, &start);
         let (early, late) = groups(&step.is_late);
         let late_start = chosen_of(&start, &late);
-        let steps = self.steps(&n);
         let (early_part, late_part) = if p == Prim::Scanl {
-            let f = self.step_of(&step, &late, Some((&early, &states)), false);
+            let f =
+                self.function_on_state(&step, &late, Some((&early, &states)), false, |leaves| chosen_of(leaves, &late));
+            let steps = self.steps(&n);
             (states, Expr::prim(p, [f, late_start, steps]))
         } else {
             let f = self.loop_of(&step, &late, &[], Some((&early, &states)));
@@ -178,65 +195,84 @@ impl Apart<'_> {
         let n = self.whole_term(n, name);
         let (start, witness) = (self.term(a, name), self.term(w, name));
         let (start, witness) = (self.leaves(&start, a.ty()), self.leaves(&witness, w.ty()));
-        let element = |_: &mut Self, i: &Expr, state: Tree| Tree::Parts(vec![Tree::Whole(i.clone()), state]);
-        let result = function(f).1.ty().clone();
-        let step = self.step(f, a.ty(), &start, &n, &element, &result)?;
+        let of = Recurrence {
+            f,
+            n: &n,
+            start: &start,
+            state: a.ty(),
+            element: &Type::Integer,
+            vectors: None,
+            is_loop: true,
+        };
+        let step = self.step(of)?;
         let states = self.states(&step, &n, &start);
-        let count = start.len();
-        let (early, late) = groups(&step.is_late[..count]);
-        let is_late = step.is_late.clone();
-        Some(self.in_groups(&result, &is_late, name, |cx, group| {
-            let (of_state, outputs): (Vec<usize>, Vec<usize>) = group.iter().partition(|k| **k < count);
-            let given = (group.iter().any(|k| is_late[*k])).then_some((&early[..], &states));
-            let carried = if given.is_some() { &late } else { &early };
-            let f = cx.loop_of(&step, carried, &outputs, given);
-            let w = together(&outputs.iter().map(|k| witness[k - count].clone()).collect::<Vec<_>>());
-            let looped = Expr::prim(Prim::Loop, [n.clone(), f, chosen_of(&start, carried), w]);
-            let looped = cx.bound("t", looped);
-            let part = |of: usize, many: usize, k: usize| {
-                let whole = Expr::get(of, looped.clone());
-                if many == 1 { whole } else { Expr::get(k + 1, whole) }
-            };
-            let states = (0..of_state.len()).map(|k| part(1, of_state.len(), k));
-            let all: Vec<Expr> = states.chain((0..outputs.len()).map(|k| part(2, outputs.len(), k))).collect();
-            together(&all)
+        let (early, late) = groups(&step.is_late[..start.len()]);
+        let result = function(f).1.ty().clone();
+        Some(self.in_groups(&result, &step.is_late, name, |cx, group| {
+            let is_late = group.iter().any(|k| step.is_late[*k]);
+            let (carried, given) = if is_late { (&late, Some((&early[..], &states))) } else { (&early, None) };
+            cx.part_of_loop(&step, &n, (&start, &witness), group, carried, given)
         }))
     }
 
-    /// Returns a step in parts; `None` where all parts of the state are late, or none is.
-    fn step(
+    /// Returns the leaves of a group of `$loop`: states, then outputs.
+    fn part_of_loop(
         &mut self,
-        f: &Expr,
-        state: &Type,
-        start: &[Expr],
+        step: &Step,
         n: &Expr,
-        argument: &dyn Fn(&mut Self, &Expr, Tree) -> Tree,
-        result: &Type,
-    ) -> Option<Step> {
-        let (x, body) = function(f);
-        let mut is_late: Vec<bool> = start.iter().map(|a| self.is_late(a) || self.is_late(n)).collect();
+        (start, witness): (&[Expr], &[Expr]),
+        group: &[usize],
+        carried: &[usize],
+        given: Option<(&[usize], &Expr)>,
+    ) -> Expr {
+        let (states, outputs): (Vec<usize>, Vec<usize>) = group.iter().partition(|k| **k < start.len());
+        let f = self.loop_of(step, carried, &outputs, given);
+        let w = together(&outputs.iter().map(|k| witness[k - start.len()].clone()).collect::<Vec<_>>());
+        let looped = Expr::prim(Prim::Loop, [n.clone(), f, chosen_of(start, carried), w]);
+        let looped = self.bound("t", looped);
+        let part = |of: usize, many: usize, k: usize| {
+            let whole = Expr::get(of, looped.clone());
+            if many == 1 { whole } else { Expr::get(k + 1, whole) }
+        };
+        let of_states = (0..states.len()).map(|k| part(1, states.len(), k));
+        together(&of_states.chain((0..outputs.len()).map(|k| part(2, outputs.len(), k))).collect::<Vec<_>>())
+    }
+
+    /// Returns a step in parts; `None` where all parts of the state are late, or none is.
+    fn step(&mut self, of: Recurrence) -> Option<Step> {
+        let mut is_late: Vec<bool> = of.start.iter().map(|a| self.is_late(a) || self.is_late(of.n)).collect();
         loop {
-            let i = self.supply.fresh("i", Type::Integer);
-            let before: Vec<Var> = start.iter().map(|a| self.supply.fresh("s", a.ty().clone())).collect();
-            self.late.extend(before.iter().zip(&is_late).filter(|(_, late)| **late).map(|(s, _)| s.id()));
-            let tree = of_leaves(state, &mut before.iter().map(Expr::var));
-            let (bindings, leaves) = self.scope(|cx| {
-                let argument = argument(cx, &Expr::var(&i), tree);
-                cx.env.insert(x.id(), argument);
-                let tree = cx.block(body);
-                cx.leaves(&tree, result)
-            });
-            let after: Vec<bool> = leaves
-                .iter()
-                .enumerate()
-                .map(|(k, leaf)| self.is_late(leaf) || is_late.get(k).copied().unwrap_or_default())
-                .collect();
-            if after[..start.len()] == is_late[..] {
+            let step = self.step_from(&of, &is_late);
+            let after = &step.is_late[..of.start.len()];
+            if after == is_late {
                 let is_mixed = is_late.contains(&true) && is_late.contains(&false);
-                return is_mixed.then_some(Step { i, state: before, bindings, leaves, is_late: after });
+                return is_mixed.then_some(step);
             }
-            is_late = after[..start.len()].to_vec();
+            is_late = after.to_vec();
         }
+    }
+
+    /// Returns a step in parts, from a state of which these leaves are late.
+    fn step_from(&mut self, of: &Recurrence, is_late: &[bool]) -> Step {
+        let i = self.supply.fresh("i", Type::Integer);
+        let state: Vec<Var> = of.start.iter().map(|a| self.supply.fresh("s", a.ty().clone())).collect();
+        let elements: Vec<Var> = leaf_types(of.element).into_iter().map(|ty| self.supply.fresh("x", ty)).collect();
+        self.late.extend(state.iter().zip(is_late).filter(|(_, late)| **late).map(|(s, _)| s.id()));
+        let late_vectors = of.vectors.iter().flat_map(|vectors| elements.iter().zip(vectors));
+        let late: Vec<u32> = late_vectors.filter(|(_, v)| self.is_late(v)).map(|(x, _)| x.id()).collect();
+        self.late.extend(late);
+        let (x, body) = function(of.f);
+        let [state_tree, element_tree] = [(of.state, &state), (of.element, &elements)]
+            .map(|(ty, leaves)| of_leaves(ty, &mut leaves.iter().map(Expr::var)));
+        let argument = if of.is_loop { vec![element_tree, state_tree] } else { vec![state_tree, element_tree] };
+        self.env.insert(x.id(), Tree::Parts(argument));
+        let (bindings, leaves) = self.scope(|cx| {
+            let tree = cx.block(body);
+            cx.leaves(&tree, body.ty())
+        });
+        let was_late = |k: usize| is_late.get(k).copied().unwrap_or_default();
+        let is_late = leaves.iter().enumerate().map(|(k, leaf)| self.is_late(leaf) || was_late(k)).collect();
+        Step { i, elements, vectors: of.vectors.clone(), state, bindings, leaves, is_late }
     }
 
     fn steps(&mut self, n: &Expr) -> Expr {
@@ -244,17 +280,26 @@ impl Apart<'_> {
         self.bound("t", Expr::prim(Prim::Build, [n.clone(), Expr::lam(k.clone(), Expr::var(&k))]))
     }
 
-    /// Returns the early states before each step, and after the last one.
+    /// Returns the early states before each step, and after the last one. An early vector of elements is read as it is.
     fn states(&mut self, step: &Step, n: &Expr, start: &[Expr]) -> Expr {
         let (early, _) = groups(&step.is_late[..start.len()]);
-        let steps = self.steps(n);
-        let f = self.step_of(step, &early, None, false);
-        self.bound("s", Expr::prim(Prim::Scanl, [f, chosen_of(start, &early), steps]))
-    }
-
-    /// Returns λ(state, i). the state after step i.
-    fn step_of(&mut self, step: &Step, carried: &[usize], given: Option<(&[usize], &Expr)>, is_loop: bool) -> Expr {
-        self.function_on_state(step, carried, given, is_loop, |leaves| chosen_of(leaves, carried))
+        let vectors = step.vectors.iter().flat_map(|vectors| step.elements.iter().zip(vectors));
+        let read: Vec<(&Var, &Expr)> = vectors.filter(|(x, _)| !self.is_late(&Expr::var(x))).collect();
+        let (vector, read) = match read.as_slice() {
+            [(x, vector)] => ((*vector).clone(), Some(*x)),
+            _ => (self.steps(n), None),
+        };
+        let state = chosen_of(&step.state.iter().map(Expr::var).collect::<Vec<_>>(), &early);
+        let Type::Tensor(_, element) = vector.ty() else { panic!("{vector:?} is no tensor") };
+        let p = self.supply.fresh("p", Type::tuple([state.ty().clone(), (**element).clone()]));
+        let second = Pattern::Var(read.unwrap_or(&step.i).clone());
+        let mut bindings = vec![unpacked(step, &early, Expr::get(1, Expr::var(&p)))];
+        bindings.push(Binding { pattern: second, rhs: Expr::get(2, Expr::var(&p)) });
+        if read.is_none() {
+            bindings.extend(elements(step));
+        }
+        let f = self.closed(p, bindings, step, chosen_of(&step.leaves, &early));
+        self.bound("s", Expr::prim(Prim::Scanl, [f, chosen_of(start, &early), vector]))
     }
 
     /// Returns λ(i, state). the state after step i, with outputs.
@@ -264,6 +309,7 @@ impl Apart<'_> {
         })
     }
 
+    /// Returns a function of (i, state), or of (state, i), which reads the other states from a tensor.
     fn function_on_state(
         &mut self,
         step: &Step,
@@ -278,22 +324,39 @@ impl Apart<'_> {
         let (at_i, at_state) = if is_loop { (1, 2) } else { (2, 1) };
         let component = |k| Expr::get(k, Expr::var(&p));
         let mut bindings = vec![Binding { pattern: Pattern::Var(step.i.clone()), rhs: component(at_i) }];
-        bindings.push(self.unpacked(step, carried, component(at_state)));
+        bindings.push(unpacked(step, carried, component(at_state)));
         if let Some((early, states)) = given {
-            let at_i = Expr::prim(Prim::Index, [Expr::var(&step.i), states.clone()]);
-            bindings.push(self.unpacked(step, early, at_i));
+            bindings.push(unpacked(step, early, Expr::prim(Prim::Index, [Expr::var(&step.i), states.clone()])));
         }
+        bindings.extend(elements(step));
+        self.closed(p, bindings, step, result(&step.leaves))
+    }
+
+    /// Returns λp. a step, after what binds its variables.
+    fn closed(&mut self, p: Var, mut bindings: Vec<Binding>, step: &Step, result: Expr) -> Expr {
         bindings.extend(step.bindings.iter().cloned());
-        let result = result(&step.leaves);
         let body = Expr::block(super::needed(&bindings, std::slice::from_ref(&result)), result);
         lm::scope::renamed(&Expr::lam(p, body), self.supply)
     }
+}
 
-    fn unpacked(&mut self, step: &Step, group: &[usize], rhs: Expr) -> Binding {
-        let vars: Vec<Var> = group.iter().map(|k| step.state[*k].clone()).collect();
-        let pattern = if let [one] = vars.as_slice() { Pattern::Var(one.clone()) } else { Pattern::Tuple(vars) };
-        Binding { pattern, rhs }
-    }
+/// Returns bindings of the elements that a step reads.
+fn elements(step: &Step) -> Vec<Binding> {
+    let i = Expr::var(&step.i);
+    let of = |(k, x): (usize, &Var)| {
+        let rhs = match &step.vectors {
+            Some(vectors) => Expr::prim(Prim::Index, [i.clone(), vectors[k].clone()]),
+            None => i.clone(),
+        };
+        Binding { pattern: Pattern::Var(x.clone()), rhs }
+    };
+    step.elements.iter().enumerate().map(of).collect()
+}
+
+fn unpacked(step: &Step, group: &[usize], rhs: Expr) -> Binding {
+    let vars: Vec<Var> = group.iter().map(|k| step.state[*k].clone()).collect();
+    let pattern = if let [one] = vars.as_slice() { Pattern::Var(one.clone()) } else { Pattern::Tuple(vars) };
+    Binding { pattern, rhs }
 }
 
 fn groups(is_late: &[bool]) -> (Vec<usize>, Vec<usize>) {
