@@ -5,6 +5,7 @@
 use super::pass::{Task, Work};
 use super::trace::{Step, Trace};
 use super::{Error, Pipeline};
+use crate::derive::cost::Comparison;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::recipes::{self, NormalForm, Recipe, Shown, When};
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
@@ -21,6 +22,8 @@ pub struct Stage {
     pub category: Option<category::Def>,
     /// The type of the record, at the stage that shows it.
     pub record: Option<Type>,
+    /// The cost of the definition and of its function, at the stage that shows it.
+    pub cost: Option<Comparison>,
     /// The rewrites that led here, if they are traced.
     pub steps: Vec<Step>,
 }
@@ -81,6 +84,13 @@ impl Pipeline {
                 let recipe = self.first_of(recipes.iter().copied(), &task)?;
                 self.show_steps(recipe, task, stages)?;
             }
+            Shown::Cost(heading, derivative) => {
+                let derived = self.source(&name.derived(derivative.clone()))?;
+                let value = self.source(name)?;
+                let cost = Comparison::of(&value, &derived, &self.program);
+                let stage = self.stage(heading, &Work::new(derived));
+                stages.push(Stage { cost: Some(cost), ..stage });
+            }
             Shown::Whole(heading, derivative) => {
                 let def = self.source(&name.derived(derivative.clone()))?;
                 let mut stage = self.stage(heading, &Work::new(def));
@@ -109,7 +119,7 @@ impl Pipeline {
             None => work.def.clone(),
         };
         let steps = self.watch.trace.as_mut().map(|trace| trace.take_to(&def.body)).unwrap_or_default();
-        Stage { heading, def, category: work.category.clone(), record: None, steps }
+        Stage { heading, def, category: work.category.clone(), record: None, cost: None, steps }
     }
 }
 

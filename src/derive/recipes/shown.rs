@@ -28,6 +28,8 @@ pub enum Shown {
     FirstOf(&'static [&'static Recipe], Derivative),
     /// The same part, where the function gives a Float (true), or something else (false).
     Result(bool, &'static Shown),
+    /// The cost of a derivative, and that of the function.
+    Cost(&'static str, Derivative),
     /// The final form of a derivative, by any recipe.
     Whole(&'static str, Derivative),
 }
@@ -92,15 +94,17 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::Dual => {
-            static SHOWN: [Shown; 8] = [
+            static SHOWN: [Shown; 10] = [
                 ORIGINAL,
                 Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&DUAL, Derivative::Dual),
                 Shown::Result(true, &Shown::Way(&GRADIENT_LOOP, Derivative::Grad)),
                 Shown::Result(true, &Shown::Way(&DUAL_GRADIENT, Derivative::Grad)),
+                Shown::Result(true, &Shown::Cost("Cost", Derivative::Grad)),
                 Shown::Result(false, &Shown::Way(&COLUMNS_LOOP, Derivative::JacFwd)),
                 Shown::Result(false, &Shown::Way(&DUAL_COLUMNS, Derivative::JacFwd)),
+                Shown::Result(false, &Shown::Cost("Cost", Derivative::JacFwd)),
             ];
             &SHOWN
         }
@@ -149,7 +153,7 @@ pub fn headings(derivation: Derivation) -> impl Iterator<Item = &'static str> {
 fn headings_of(shown: &'static Shown) -> Vec<&'static str> {
     let of_recipe = |recipe: &'static Recipe| recipe.steps.iter().filter_map(|step| step.heading).collect();
     match shown {
-        Shown::Original(heading) | Shown::Whole(heading, _) => vec![*heading],
+        Shown::Original(heading) | Shown::Whole(heading, _) | Shown::Cost(heading, _) => vec![*heading],
         Shown::Form(recipe) | Shown::Way(recipe, _) => of_recipe(recipe),
         Shown::FirstOf(recipes, _) => recipes.last().map(|recipe| of_recipe(recipe)).unwrap_or_default(),
         Shown::Result(_, shown) => headings_of(shown),
