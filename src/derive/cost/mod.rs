@@ -221,10 +221,19 @@ impl Comparison {
         Comparison { value: cost(value, program), derivative: cost(derivative, program), result }
     }
 
-    /// Returns the loops below the direction that make the derivative grow faster than the function and the result.
+    /// Returns the loops below the direction that make the derivative grow faster than the function and the result: of
+    /// several at one place the first, and no loop that grows like another one does.
     pub fn late_loops(&self) -> Vec<&Loop> {
         let allowed = self.value.steps.clone().plus(&self.value.flop).plus(&self.result);
-        self.derivative.loops.iter().filter(|l| l.is_inner && !l.steps.grows_like(&allowed)).collect()
+        let mut late: Vec<&Loop> = Vec::new();
+        for l in self.derivative.loops.iter().filter(|l| l.is_inner && !l.steps.grows_like(&allowed)) {
+            if late.iter().any(|other| l.span == other.span || l.steps.grows_like(&other.steps)) {
+                continue;
+            }
+            late.retain(|other| !other.steps.grows_like(&l.steps));
+            late.push(l);
+        }
+        late
     }
 }
 
@@ -235,7 +244,7 @@ impl fmt::Display for Comparison {
         }
         let late = self.late_loops();
         if late.is_empty() {
-            return write!(f, "no loop below the direction makes the derivative grow faster than the value");
+            return write!(f, "no loop below the direction makes the derivative grow faster than value and result");
         }
         let each = late.iter().map(|l| format!("`{}` ({} steps)", l.prim.name(), l.steps));
         write!(f, "loops that depend on the direction: {}", each.collect::<Vec<_>>().join(", "))

@@ -74,7 +74,10 @@ fn divides(part: &[String], whole: &[String]) -> bool {
     part.iter().all(|size| rest.any(|other| other == size))
 }
 
-/// Products of the most sizes come first.
+/// The most terms of a polynomial that are shown.
+const MOST_TERMS: usize = 6;
+
+/// Products of the most sizes come first. Smaller terms of a long polynomial are counted only.
 impl fmt::Display for Polynomial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut terms: Vec<(&Monomial, &i64)> = self.0.iter().collect();
@@ -84,7 +87,9 @@ impl fmt::Display for Polynomial {
             (1, sizes) => sizes.join(" "),
             (k, sizes) => format!("{k} {}", sizes.join(" ")),
         };
-        let all: Vec<String> = terms.into_iter().map(shown).collect();
+        let more = terms.len().saturating_sub(MOST_TERMS);
+        let mut all: Vec<String> = terms.into_iter().take(MOST_TERMS).map(shown).collect();
+        all.extend((more > 0).then(|| format!("{more} more terms")));
         f.write_str(if all.is_empty() { "0" } else { "" })?;
         f.write_str(&all.join(" + "))
     }

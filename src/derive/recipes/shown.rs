@@ -145,7 +145,8 @@ pub fn simplified(form: NormalForm) -> [Shown; 2] {
     [ORIGINAL, Shown::Form(recipe)]
 }
 
-/// Returns the headings under which `lmc demo` shows the derivation of a function without checkpoints, in order.
+/// Returns the headings under which `lmc demo` shows the derivation of a function without checkpoints that gives a
+/// Float, in order.
 pub fn headings(derivation: Derivation) -> impl Iterator<Item = &'static str> {
     shown(derivation).iter().flat_map(headings_of)
 }
@@ -156,6 +157,6 @@ fn headings_of(shown: &'static Shown) -> Vec<&'static str> {
         Shown::Original(heading) | Shown::Whole(heading, _) | Shown::Cost(heading, _) => vec![*heading],
         Shown::Form(recipe) | Shown::Way(recipe, _) => of_recipe(recipe),
         Shown::FirstOf(recipes, _) => recipes.last().map(|recipe| of_recipe(recipe)).unwrap_or_default(),
-        Shown::Result(_, shown) => headings_of(shown),
+        Shown::Result(is_float, shown) => is_float.then(|| headings_of(shown)).unwrap_or_default(),
     }
 }
