@@ -67,6 +67,13 @@ impl Sizes {
         }
     }
 
+    /// Returns what is known in a block.
+    fn inside(&self, bindings: &[Binding]) -> Sizes {
+        let mut inner = self.clone();
+        bindings.iter().for_each(|b| inner.learn(b));
+        inner
+    }
+
     /// Returns the numbers in an index or a size.
     fn numbers(&self, e: &Expr) -> Vec<Polynomial> {
         let rank = e.ty().rank_of_index().unwrap_or(1);
@@ -78,6 +85,7 @@ impl Sizes {
                 vec![self.numbers(&args[0])[i - 1].clone()]
             }
             Kind::App(Op::Prim(Prim::Size | Prim::CommonSize), args) => self.axes(&args[0]),
+            Kind::Let(bindings, body) => self.inside(bindings).numbers(body),
             Kind::App(Op::Prim(Prim::AsSize), args) => self.numbers(&args[0]),
             Kind::App(Op::Prim(p @ (Prim::Add | Prim::Mul)), args) => {
                 let [a, b] = [&args[0], &args[1]].map(|e| self.numbers(e)[0].clone());
@@ -101,6 +109,7 @@ impl Sizes {
                 Op::Prim(Prim::DeltaAt | Prim::Add | Prim::Sub | Prim::Neg | Prim::Into | Prim::ZeroOf),
                 args,
             ) if args[0].ty() == v.ty() => self.axes(&args[0]),
+            Kind::Let(bindings, body) => self.inside(bindings).axes(body),
             Kind::App(Op::Prim(Prim::Mul), args) => self.axes(&args[1]),
             Kind::App(Op::Prim(Prim::VecInit), args) => vec![Polynomial::number(args.len() as i64)],
             Kind::App(Op::Prim(Prim::Scanl), args) => vec![self.elements(&args[2]).plus(&Polynomial::number(1))],

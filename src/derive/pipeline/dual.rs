@@ -16,11 +16,17 @@ use lm::term::{Def, Fun, FunName, Mode};
 
 impl Pipeline {
     /// Returns whether the derivatives of a function in a mode are those of dual numbers: its derivation is `dual`, and
-    /// they are not written by hand.
+    /// they are not written by hand. Reverse derivatives of callees that are written by hand are used, by the Jacobian.
     pub(in crate::derive) fn is_dual(&self, of: &FunName, mode: Mode) -> bool {
         let whole = of.unrestricted();
         let by_hand = super::written::is_replaced(&whole, mode, &self.written);
-        self.derivation_of(of) == Derivation::Dual && !by_hand && !self.program.externals.contains_key(&whole)
+        let is_dual = self.derivation_of(of) == Derivation::Dual;
+        is_dual
+            && !by_hand
+            && match mode {
+                Mode::Forward => !self.program.externals.contains_key(&whole),
+                Mode::Reverse => !self.depends_on_hand(of),
+            }
     }
 
     /// Returns `[dual f]` of a definition in normal form, not optimised.

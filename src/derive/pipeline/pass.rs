@@ -2,7 +2,6 @@
 
 use super::records::Recording;
 use super::{Error, Pipeline, checked};
-use crate::derive::figures::dense::Directions;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::recipes::Pass;
 use lm::scope::renamed;
@@ -121,12 +120,9 @@ impl Pass {
             Pass::HessianVector => cx.hessian_vector(&task.of, &task.name())?,
             Pass::Hessian => cx.hessian(&task.of, &task.name())?,
             Pass::ColumnsOrRows => cx.columns_or_rows(&task.of, &task.name())?,
-            Pass::Directions(mode) => cx.dense_jacobian(&task.of, mode, &task.name())?,
+            Pass::Directions(mode) => cx.made_anew(def, |cx| cx.dense_jacobian(&task.of, mode, &task.name()))?,
             Pass::LoopOverDirections => cx.loop_over_directions(&task.of, &task.name())?,
-            Pass::AlongDirections if *task.derivative() == Derivative::Grad => {
-                cx.gradient_along_directions(&task.of, &task.name(), Directions::Cut)?
-            }
-            Pass::AlongDirections => cx.reverse_along_directions(&task.of, &task.name())?,
+            Pass::AlongDirections => cx.made_anew(def, |cx| cx.along_directions(&task.of, &task.name()))?,
             Pass::Arrays(schedule) => cx.with_arrays_fused(def, schedule)?,
             Pass::OfExternal => cx.derivative_of_external(task.derivative(), &task.of, &task.name())?,
             Pass::AsWritten => cx.source(&task.name())?,
@@ -142,6 +138,20 @@ impl Pass {
 }
 
 impl Pipeline {
+    /// Runs a pass that makes its result from other derivatives. Where there is another form of the result, the way from
+    /// that is one step of the trace.
+    fn made_anew(&mut self, other: &Def, make: impl FnOnce(&mut Pipeline) -> Result<Def, Error>) -> Result<Def, Error> {
+        let trace = self.watch.trace.take();
+        let made = make(self);
+        self.watch.trace = trace;
+        if let (Some(trace), Ok(made)) = (&mut self.watch.trace, &made)
+            && other.fun.name == made.fun.name
+        {
+            trace.whole("apart", &other.body, &made.body);
+        }
+        made
+    }
+
     fn convert(&mut self, work: Work) -> Work {
         let category = self.watch.timings.time("convert", || category::convert(&work.def));
         Work { category: Some(category), ..work }

@@ -47,27 +47,18 @@ pub(super) static DUAL_TANGENT: Recipe = Recipe {
     source: SOURCE,
 };
 
-/// The gradient as the paper has it: a loop over the directions of each part of the argument.
-pub(super) static GRADIENT_LOOP: Recipe = Recipe {
-    when: When::Shown,
-    from: Start::Calls(&[Derivative::Dual]),
-    steps: &[step("The gradient, a loop over directions", &[Pass::LoopOverDirections])],
-    source: "paper 000, Fig. 6",
-};
-
-/// The Jacobian in the same way.
-pub(super) static COLUMNS_LOOP: Recipe = Recipe {
-    when: When::Shown,
-    from: Start::Calls(&[Derivative::Dual]),
-    steps: &[step("The Jacobian, a loop over directions", &[Pass::LoopOverDirections])],
-    source: "paper 000, Fig. 6",
-};
-
 /// The gradient: what depends on no direction is computed once, and the loops over zeros go.
 pub(super) static DUAL_GRADIENT: Recipe = Recipe {
     when: When::DualToFloat,
     from: Start::Calls(&[Derivative::Fwd]),
-    steps: &[step(APART, &[Pass::AlongDirections]), FUSED, SIMPLIFIED, NORMALISED, step("Gradient (CSE'd)", FINISH)],
+    steps: &[
+        step("The gradient, a loop over directions", &[Pass::LoopOverDirections]),
+        step(APART, &[Pass::AlongDirections]),
+        FUSED,
+        SIMPLIFIED,
+        NORMALISED,
+        step("Gradient (CSE'd)", FINISH),
+    ],
     source: LAWS,
 };
 
@@ -76,6 +67,7 @@ pub(super) static DUAL_COLUMNS: Recipe = Recipe {
     when: When::Dual,
     from: Start::Calls(&[Derivative::Fwd]),
     steps: &[
+        step("The Jacobian, a loop over directions", &[Pass::LoopOverDirections]),
         step(APART, &[Pass::Directions(Mode::Forward)]),
         FUSED,
         SIMPLIFIED,

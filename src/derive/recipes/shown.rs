@@ -6,7 +6,7 @@ use super::calculus::{
     MAP_FREE, MATRICES, MATRICES_OF_JACOBIANS, NORMAL_JACOBIANS, NORMAL_MAPS, NOTES_FORWARD, NOTES_JACOBIAN,
     NOTES_REVERSE, NOTES_TRANSPOSED,
 };
-use super::dual::{COLUMNS_LOOP, DUAL, DUAL_COLUMNS, DUAL_GRADIENT, GRADIENT_LOOP};
+use super::dual::{DUAL, DUAL_COLUMNS, DUAL_GRADIENT};
 use super::recipe::Recipe;
 use super::rows::{
     BY_MAP, CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, POLYMORPHIC_R, REVERSE, SPLIT,
@@ -94,15 +94,13 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::Dual => {
-            static SHOWN: [Shown; 10] = [
+            static SHOWN: [Shown; 8] = [
                 ORIGINAL,
                 Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Way(&DUAL, Derivative::Dual),
-                Shown::Result(true, &Shown::Way(&GRADIENT_LOOP, Derivative::Grad)),
                 Shown::Result(true, &Shown::Way(&DUAL_GRADIENT, Derivative::Grad)),
                 Shown::Result(true, &Shown::Cost("Cost", Derivative::Grad)),
-                Shown::Result(false, &Shown::Way(&COLUMNS_LOOP, Derivative::JacFwd)),
                 Shown::Result(false, &Shown::Way(&DUAL_COLUMNS, Derivative::JacFwd)),
                 Shown::Result(false, &Shown::Cost("Cost", Derivative::JacFwd)),
             ];

@@ -10,12 +10,28 @@
 use super::{Directions, Linear, leaves, restricted};
 use crate::derive::pipeline::{Error, Pipeline};
 use lm::prim::Prim;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Mode, Path, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Path, Pattern, Var};
 use lm::types::Type;
 
 impl Pipeline {
-    /// Returns `[rev f]`, by the forward derivative with respect to each part of the argument.
-    pub(in crate::derive) fn reverse_along_directions(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+    /// Returns `[grad f]` or `[rev f]`, by the forward derivative with respect to each part of the argument.
+    pub(in crate::derive) fn along_directions(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        self.along_directions_by(of, name, Directions::Cut)
+    }
+
+    /// Does the same by calls of `[fwd f]`, so that it keeps no records.
+    pub(in crate::derive) fn along_directions_by_calls(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        self.along_directions_by(of, name, Directions::Calls)
+    }
+
+    pub(super) fn along_directions_by(&mut self, of: &FunName, name: &FunName, how: Directions) -> Result<Def, Error> {
+        match name.derivative() {
+            Some(Derivative::Grad) => self.gradient_along_directions(of, name, how),
+            _ => self.reverse_along_directions(of, name, how),
+        }
+    }
+
+    fn reverse_along_directions(&mut self, of: &FunName, name: &FunName, how: Directions) -> Result<Def, Error> {
         let f = self.between_values(of, false)?;
         let s = self.program.supply.fresh("s", f.argument());
         let dr = self.program.supply.fresh("dr", f.result.tangent());
@@ -26,17 +42,11 @@ impl Pipeline {
         };
         let mut out = vec![Binding { pattern: unpack, rhs: Expr::var(&s) }];
         let against = |tangent| Expr::prim(Prim::Dot, [Expr::var(&dr), tangent]);
-        let ds = self.cotangent_of_parts(&f, &params, Directions::Cut, &against, &mut out)?;
+        let ds = self.cotangent_of_parts(&f, &params, how, &against, &mut out)?;
         Ok(Def::new(name.clone(), vec![s, dr], Expr::block(out, ds)))
     }
 
-    /// Returns `[grad f]`, in the same way.
-    pub(in crate::derive) fn gradient_along_directions(
-        &mut self,
-        of: &FunName,
-        name: &FunName,
-        how: Directions,
-    ) -> Result<Def, Error> {
+    fn gradient_along_directions(&mut self, of: &FunName, name: &FunName, how: Directions) -> Result<Def, Error> {
         let f = self.between_values(of, true)?;
         let (params, _) = self.parameters(&f);
         let mut out = Vec::new();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// A way to a derivative along each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::derive) enum Directions {
+pub(super) enum Directions {
     /// A call of `[fwd f]` or `[rev f]` for each.
     Calls,
     /// The terms of that, of which those that do not depend on the direction are computed once.

@@ -24,8 +24,7 @@ use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::derive::figures::symmetry::derivative;
 use crate::derive::pipeline::{Error, Pipeline};
 use blocks::{Blocks, Position, along_axes, index, size};
-pub(in crate::derive) use linear::Directions;
-use linear::Linear;
+use linear::{Directions, Linear};
 use lm::prim::Prim;
 use lm::shape;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Supply, Var};
@@ -128,7 +127,7 @@ impl Pipeline {
     /// Returns `[jacfwd f]`, or `[grad f]`, by a call of `[dual f]` for each direction.
     pub(in crate::derive) fn loop_over_directions(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
         if name.derivative() == Some(&Derivative::Grad) {
-            return self.gradient_along_directions(of, name, Directions::Dual);
+            return self.along_directions_by(of, name, Directions::Dual);
         }
         let f = self.between_values(of, false)?;
         self.all_directions(&f, Mode::Forward, name, Directions::Dual)

@@ -23,7 +23,9 @@ mod loops;
 mod trees;
 
 use super::types;
+use crate::derive::forms::smallest;
 use crate::derive::partial_eval::depends_on;
+use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::scope::{free_variables, renamed};
 use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Path, Pattern, Supply, Var};
@@ -304,4 +306,12 @@ impl Apart<'_> {
         };
         Tree::Parts(parts.map(part).collect())
     }
+}
+
+/// Returns what breaks the postcondition: a call of a function on dual numbers that could be taken apart.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    smallest(&def.body, |e| match e.kind() {
+        Kind::App(Op::Call(f), _) => types::primal_function(f).is_some() && !facts.effects.in_term(e),
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
+    })
 }
