@@ -4,8 +4,8 @@ use super::records::Recording;
 use super::{Error, Pipeline, checked};
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::recipes::Pass;
-use lm::scope::renamed;
-use lm::term::{Def, Derivative, FunName, Mode};
+use lm::scope::{renamed, substitute};
+use lm::term::{Def, Derivative, Expr, FunName, Mode, Var};
 
 /// A function, and the derivative of it that a recipe makes.
 pub(in crate::derive) struct Task {
@@ -144,12 +144,16 @@ impl Pipeline {
         let trace = self.watch.trace.take();
         let made = make(self);
         self.watch.trace = trace;
-        if let (Some(trace), Ok(made)) = (&mut self.watch.trace, &made)
-            && other.fun.name == made.fun.name
-        {
+        let made = made?;
+        if other.fun.name != made.fun.name {
+            return Ok(made);
+        }
+        let by = made.params.iter().map(Var::id).zip(other.params.iter().map(Expr::var)).collect();
+        let made = Def { body: substitute(&made.body, &by), params: other.params.clone(), ..made };
+        if let Some(trace) = &mut self.watch.trace {
             trace.whole("apart", &other.body, &made.body);
         }
-        made
+        Ok(made)
     }
 
     fn convert(&mut self, work: Work) -> Work {
