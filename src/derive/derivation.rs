@@ -22,6 +22,11 @@ impl Derivation {
     pub const ALL: [Derivation; 5] =
         [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split, Derivation::Dual];
 
+    /// The derivations of which the operations of reverse mode are bounded by those of the value (`docs/bound.md`). `dual`
+    /// takes a tangent for each number of the argument.
+    pub const BOUNDED: [Derivation; 4] =
+        [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split];
+
     /// Returns its name in options and in `gdef`.
     pub fn name(self) -> &'static str {
         match self {
