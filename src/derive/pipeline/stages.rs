@@ -77,7 +77,10 @@ impl Pipeline {
                 if matches!(recipe.when, When::Records | When::RecordsInHalves) && !self.has_records(name) => {}
             Shown::Way(recipe, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
-                self.show_steps(recipe, task, stages)?;
+                // A gradient that needs reverse derivatives by hand has none of these stages.
+                if recipe.when != When::DualToFloat || self.holds(recipe.when, &task)? {
+                    self.show_steps(recipe, task, stages)?;
+                }
             }
             Shown::FirstOf(recipes, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
@@ -85,8 +88,9 @@ impl Pipeline {
                 self.show_steps(recipe, task, stages)?;
             }
             Shown::Cost(heading, derivative) => {
-                let derived = self.source(&name.derived(derivative.clone()))?;
-                let value = self.source(name)?;
+                let derived = name.derived(derivative.clone());
+                self.require(&derived)?;
+                let (derived, value) = (self.source(&derived)?, self.source(name)?);
                 let cost = Comparison::of(&value, &derived, &self.program);
                 let stage = self.stage(heading, &Work::new(derived));
                 stages.push(Stage { cost: Some(cost), ..stage });

@@ -104,8 +104,12 @@ impl Apart<'_> {
             let f = cx.function_of(&i, &bindings, &leaves, group).at(f.span());
             let mut args: Vec<Expr> = witnesses.iter().map(|w| chosen_of(w, group)).collect();
             let of_numbers = chosen_of(&leaves, group).ty().clone();
-            // Laws of sums give the zero of a witness.
-            if args.is_empty() && of_numbers.has_fixed_shape() && of_numbers.tangent() == of_numbers {
+            // Laws of sums give the zero of a witness. Early sums are those of the program.
+            if args.is_empty()
+                && is_late[group[0]]
+                && of_numbers.has_fixed_shape()
+                && of_numbers.tangent() == of_numbers
+            {
                 args.push(Expr::dummy(of_numbers));
             }
             args.extend([n.clone(), f]);
