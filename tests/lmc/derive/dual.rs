@@ -5,7 +5,7 @@ use common::cost;
 use lm::interp::{Counts, Interpreter};
 use lm::notation::infix;
 use lm::tensor::Tensor;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::derive::Derivation;
 use lmc::derive::cost::{Comparison, Cost};
@@ -164,4 +164,16 @@ fn a_loop_that_depends_on_the_direction_is_a_warning() {
     assert_eq!(output.status.code(), Some(0), "{warning}");
     assert!(warning.starts_with("warning[W407]: `dual` leaves a loop that depends on the direction"), "{warning}");
     assert!(text.contains("\nCost\n") && text.contains("loops that depend on the direction"), "{text}");
+}
+
+/// A function of linear maps has no dual numbers; one that only computes with maps has.
+#[test]
+fn what_has_no_dual_is_refused_by_name() {
+    let text = "(def slope (LM Float Float) (x : Float) (lmScale 1.0 x))
+        (def f Float (x : Float) (lmApply (slope x) x))";
+    let mut p = cost::pipeline(text, Derivation::Dual).expect("the program is right");
+    let name = FunName::base("slope").derived(Derivative::Dual);
+    let error = p.require(&name).expect_err("maps have no dual numbers");
+    assert_eq!((error.code(), error.function()), ("E301", Some(&FunName::base("slope"))), "{error}");
+    p.require(&FunName::base("f").derived(Derivative::Dual)).expect("f is between numbers");
 }
