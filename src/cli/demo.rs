@@ -9,6 +9,7 @@ use super::watch::{Watch, WatchOptions, watched};
 use crate::demos::{DEMOS, Demo};
 use crate::derive::passes::inline_maps::takes_or_gives_map;
 use crate::derive::pipeline::Stage;
+use crate::ks::diagnostic::Diagnostic;
 use crate::ks::source::Source;
 use clap::ValueEnum;
 use lm::term::FunName;
@@ -75,8 +76,22 @@ fn derive(options: &DemoOptions, format: ErrorFormat, watch: &Watch, out: &mut d
         };
         let stages = stages.map_err(|error| input.underivable(error))?;
         options.shown.print(&function, &chosen(&stages, options)?, &input.pipeline, out)?;
+        input.warn_at(stages.iter().filter_map(|stage| late_loop(&function, stage)));
     }
     Ok(())
+}
+
+/// Returns a warning of a loop that depends on the direction, at the stage that has the cost.
+fn late_loop(function: &FunName, stage: &Stage) -> Option<Diagnostic> {
+    let late = stage.cost.as_ref()?.late_loops();
+    let first = late.first()?;
+    let message = format!(
+        "`dual` leaves a loop that depends on the direction in the derivative of `{}`: it takes {} steps",
+        function.as_written(),
+        first.steps
+    );
+    let remedy = "take `--derivation jacobian`, or `tupled`: reverse mode has no loop over directions";
+    Some(Diagnostic::warning("W407", message).at(first.span).remedy(remedy))
 }
 
 /// Returns the stages with the heading that was asked for, or all stages.

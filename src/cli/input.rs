@@ -85,9 +85,7 @@ impl Input {
 
     fn warn(&mut self) {
         let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(Diagnostic::from).collect();
-        if !warnings.is_empty() {
-            shown(&self.source, &warnings, self.format);
-        }
+        self.warn_at(warnings.into_iter());
     }
 
     /// Returns the functions as written, without derivatives and `main`.
@@ -226,6 +224,14 @@ impl Input {
         let placed: Vec<Diagnostic> = placed.collect();
         if !placed.is_empty() {
             shown(&self.source, &placed, self.format);
+        }
+    }
+
+    /// Shows warnings that have their places.
+    pub fn warn_at(&self, warnings: impl Iterator<Item = Diagnostic>) {
+        let warnings: Vec<Diagnostic> = warnings.collect();
+        if !warnings.is_empty() {
+            shown(&self.source, &warnings, self.format);
         }
     }
 

@@ -84,6 +84,10 @@ fn print_stage(stage: &Stage, program: &Program, options: &StageOptions, out: &m
         let notation = if options.format == Notation::Ks { trace::Notation::Ks } else { trace::Notation::Infix(signs) };
         trace::text(stage, notation).lines().try_for_each(|line| writeln!(out, "{mark}{line}"))?;
     }
+    if let Some(cost) = &stage.cost {
+        cost.to_string().lines().try_for_each(|line| writeln!(out, "{mark}{line}"))?;
+        return Ok(writeln!(out)?);
+    }
     let text = match (options.format, &stage.category) {
         (Notation::Infix | Notation::Unicode, Some(category)) => cl::print::definition(category, signs, WIDTH),
         (Notation::Ks, Some(category)) => cl::write::definition(category, WIDTH),

@@ -47,6 +47,7 @@ impl Tuples {
             | Derivative::Tupled
             | Derivative::Polymorphic
             | Derivative::PolymorphicR
+            | Derivative::Dual
             | Derivative::Shape => None,
             Derivative::SufRevPass | Derivative::SufRev | Derivative::Cl | Derivative::Wrt(_) => None,
             Derivative::Grad | Derivative::Hvp | Derivative::Hess => None,

@@ -12,11 +12,19 @@ pub enum Derivation {
     Polymorphic,
     /// A forward half that records and a reverse half that consumes, through the category language (sec. 6).
     Split,
+    /// Dual numbers, D(S) -> D(T); gradients by loops over directions (*Efficient differentiable programming in a
+    /// functional array-processing language*, Fig. 7).
+    Dual,
 }
 
 impl Derivation {
-    /// All derivations, in the order of the notes.
-    pub const ALL: [Derivation; 4] =
+    /// All derivations, in the order of the papers.
+    pub const ALL: [Derivation; 5] =
+        [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split, Derivation::Dual];
+
+    /// The derivations of which the operations of reverse mode are bounded by those of the value (`docs/bound.md`). `dual`
+    /// takes a tangent for each number of the argument.
+    pub const BOUNDED: [Derivation; 4] =
         [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split];
 
     /// Returns its name in options and in `gdef`.
@@ -26,6 +34,7 @@ impl Derivation {
             Derivation::Tupled => "tupled",
             Derivation::Polymorphic => "polymorphic",
             Derivation::Split => "split",
+            Derivation::Dual => "dual",
         }
     }
 

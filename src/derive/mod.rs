@@ -2,11 +2,12 @@
 //!
 //! [`recipes`] lists which passes make which derivative. [`pipeline`] runs them to make the requested
 //! derivatives, by one of the [`Derivation`]s. [`figures`] has the derivations of the papers, one file for each figure.
-//! [`passes`] simplifies their results. [`typing`] has the types of derivatives.
+//! [`passes`] simplifies their results, and [`cost`] tells what they cost. [`typing`] has the types of derivatives.
 
 pub mod call_order;
 pub mod call_points;
 mod checkpoint;
+pub mod cost;
 mod derivation;
 pub mod derived_call;
 pub mod figures;

@@ -17,7 +17,7 @@ pub static KNOWN: Known = Known {
         "jacobian", "transpose", "reverse-half", "apply", "sides", "normal", "returned-map", "figures-2-and-4",
         "figure-5", "matrix", "values",
     ],
-    of_definitions: &["directions", "selections"],
+    of_definitions: &["directions", "selections", "fuse", "zeros"],
 };
 
 static OF_LMC: LazyLock<Strategies> = LazyLock::new(|| {

@@ -3,6 +3,7 @@
 //! For f : S -> T, one row of the table for each derivation, as in the language's reference; besides,
 //! `jvp` and `vjp`, which give the value along with `fwd` and `rev`.
 
+use super::figures::paper000_dual::types;
 use super::recipes;
 use lm::term::{Derivative, Fun};
 use lm::types::Type;
@@ -21,6 +22,8 @@ pub enum Typing {
     Polymorphic,
     /// `(S, LM S a) -> (T, LM T a)`; a: see [`any_space`].
     PolymorphicR,
+    /// `D(S1) .. D(Sn) -> D(T)`, where D is that of [`dual numbers`](super::figures::paper000_dual::types).
+    Dual,
     /// `(S, dS) -> dT`.
     Forward,
     /// `(S, dT) -> dS`.
@@ -56,6 +59,7 @@ impl Typing {
             Typing::Tupled => "S -> (T, LM S T)",
             Typing::Polymorphic => "(S, LM a S) -> (T, LM a T)      for any a",
             Typing::PolymorphicR => "(S, LM S a) -> (T, LM T a)      for any a",
+            Typing::Dual => "D(S) -> D(T)      D(Float) = (Tuple Float Float)",
             Typing::Forward => "(S, dS) -> dT",
             Typing::Reverse => "(S, dT) -> dS",
             Typing::ForwardWithValue => "(S, dS) -> (T, dT)",
@@ -101,6 +105,7 @@ pub fn derive(derivative: &Derivative, f: &Fun, record: &mut dyn FnMut(&Fun) -> 
         Typing::PolymorphicR => {
             (vec![s, Type::lm(v, any_space())], Type::tuple([t.clone(), Type::lm(t.clone(), any_space())]))
         }
+        Typing::Dual => (types::parameters(f), types::dual(t)),
         Typing::Forward => (vec![s, v.tangent()], t.tangent()),
         Typing::Reverse => (vec![s, t.tangent()], v.tangent()),
         Typing::ForwardWithValue => (vec![s, v.tangent()], Type::tuple([t.clone(), t.tangent()])),
@@ -190,7 +195,7 @@ pub fn at_any_space(f: Fun, argument: &Type) -> Fun {
 ///
 /// `None` when no derivative takes such an argument, and for second halves, whose argument does not tell.
 pub fn base_argument(derivatives: &[Derivative], argument: &Type) -> Option<Type> {
-    derivatives.iter().try_fold(argument.clone(), |argument, derivative| match typing(derivative) {
+    let of_one = |argument: Type, (k, derivative): (usize, &Derivative)| match typing(derivative) {
         Typing::Jacobian | Typing::Transposed | Typing::Tupled | Typing::Shape | Typing::Same | Typing::FirstHalf => {
             Some(argument)
         }
@@ -205,6 +210,8 @@ pub fn base_argument(derivatives: &[Derivative], argument: &Type) -> Option<Type
             Some([s, _]) => Some(s.clone()),
             _ => None,
         },
+        Typing::Dual => types::primal_argument(&argument, derivatives.get(k + 1).and_then(Derivative::varying)),
         Typing::SecondHalf => None,
-    })
+    };
+    derivatives.iter().enumerate().try_fold(argument.clone(), of_one)
 }

@@ -10,6 +10,7 @@ use common::shrink::smallest;
 use common::table::SEED;
 use libtest_mimic::Trial;
 use lm::map;
+use lm::tensor::Tensor;
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::Demo;
@@ -23,6 +24,7 @@ use std::path::Path;
 /// The tests.
 pub fn tests() -> Vec<Trial> {
     let mut tests = each::demo("derivations::of_demos", of_demo);
+    tests.extend(each::demo("derivations::dual_numbers_of_demos", has_dual_numbers));
     let cases = "derivations::of_programs_that_went_wrong_or_might";
     tests.extend(each::program(cases, "tests/cases/gradcheck", of_case));
     tests.extend(alone!(
@@ -49,6 +51,38 @@ fn of_demo(demo: &Demo) -> Outcome {
     let all = agree(demo.name, demo.text, &|_| vec![f.clone()])?;
     let complete = all.len() == 4 && all.iter().all(|(_, value)| value.is_ok());
     if complete { Ok(()) } else { Err(format!("{all:?}")) }
+}
+
+/// Fig. 7: `[dual f]` at the dual numbers of a point and a direction gives those of `[jvp f]`.
+fn has_dual_numbers(demo: &Demo) -> Outcome {
+    let f = FunName::base(demo.fun);
+    let mut p = pipeline(demo.text, Derivation::default())?;
+    let (point, _) = point(&p, &f).ok_or("there is no point")?;
+    let direction = Random::new(1).direction(&point);
+    let [dual, jvp] = [Derivative::Dual, Derivative::Jvp].map(|derivative| f.derived(derivative));
+    for name in [&dual, &jvp] {
+        p.require(name).map_err(|error| format!("{name}: {error}"))?;
+    }
+    let arguments = arguments(&p, &f, &doubled(&point, &direction));
+    let found = call(&p, &dual, &arguments)?.0;
+    let Value::Tuple(both) = call(&p, &jvp, &[point, direction])?.0 else { return Err("no pair".into()) };
+    let expected = doubled(&both[0], &both[1]);
+    if is_close(&found, &expected) { Ok(()) } else { Err(format!("{found} instead of {expected}")) }
+}
+
+/// Returns the dual numbers of a value and a tangent.
+fn doubled(x: &Value, dx: &Value) -> Value {
+    match (x, dx) {
+        (Value::Float(_), _) => Value::Tuple(vec![x.clone(), dx.clone()]),
+        (Value::Tuple(xs), Value::Tuple(dxs)) if !xs.is_empty() && !dxs.is_empty() => {
+            Value::Tuple(xs.iter().zip(dxs).map(|(x, dx)| doubled(x, dx)).collect())
+        }
+        (Value::Tensor(xs), Value::Tensor(dxs)) => {
+            let elements = xs.elements().iter().zip(dxs.elements()).map(|(x, dx)| doubled(x, dx)).collect();
+            Value::Tensor(Tensor::new(xs.size().to_vec(), elements).into())
+        }
+        _ => x.clone(),
+    }
 }
 
 fn of_case(path: &Path) -> Outcome {

@@ -97,6 +97,7 @@ fn takes_argument_first(name: &FunName) -> bool {
         | Derivative::Tupled
         | Derivative::Polymorphic
         | Derivative::PolymorphicR
+        | Derivative::Dual
         | Derivative::Shape => false,
         Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev | Derivative::Cl => false,
         Derivative::JacFwd | Derivative::JacRev => false,

@@ -83,6 +83,8 @@ fn arguments(program: &Program, derivative: &Derivative, of: &FunName, mut args:
         | Derivative::JacFwd
         | Derivative::JacRev
         | Derivative::Wrt(_) => {}
+        // It takes dual numbers.
+        Derivative::Dual => return None,
         // It takes linear maps, which the interpreter keeps to itself.
         Derivative::Polymorphic | Derivative::PolymorphicR => return None,
     }

@@ -22,6 +22,8 @@ pub struct Subst {
     bodies: Vec<(Name, Vec<Var>, Expr)>,
     /// The names that functions give inside. What stands for `e{i}` is a block of those that it uses.
     names: Vec<Binding>,
+    /// The places of the operators that were matched: an operator of the right side is where the same one was.
+    places: Vec<(Op, Span)>,
     /// Whether what is matched is a copy: it is in the term of a name that stays.
     is_copy: bool,
     /// Whether a metavariable without arguments matches no term with a binder in it.
@@ -147,7 +149,10 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
             is_free
         }
         Pat::Const(c) => matches!(e.kind(), Kind::Const(d) if c == d),
-        Pat::App(op, pats) => e.args_of(op).is_some_and(|args| matches_all(pats, args, subst, facts)),
+        Pat::App(op, pats) => e.args_of(op).is_some_and(|args| {
+            subst.places.push((op.clone(), e.span()));
+            matches_all(pats, args, subst, facts)
+        }),
         Pat::Lam(binder, body) => match e.kind() {
             Kind::Lam(x, inner) => {
                 subst.binders.push((binder.clone(), x.clone()));
@@ -231,7 +236,8 @@ impl Builder<'_> {
                     }
                     _ => self.all(pats, repetition, scope)?,
                 };
-                Expr::try_app(op.clone(), args, Span::default())
+                let place = self.subst.places.iter().find(|(other, _)| other == op);
+                Expr::try_app(op.clone(), args, place.map_or(Span::default(), |(_, place)| *place))
             }
             Pat::Applied(name, pats) => {
                 let args = self.all(pats, repetition, scope)?;

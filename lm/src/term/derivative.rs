@@ -26,6 +26,8 @@ pub enum Derivative {
     Polymorphic,
     /// Linear map to anywhere in, linear map to there out, `(S, LM S a) -> (T, LM T a)`.
     PolymorphicR,
+    /// The function on dual numbers, `D(S1) .. D(Sn) -> D(T)`.
+    Dual,
     /// The forward derivative, `(S, dS) -> dT`.
     Fwd,
     /// The reverse derivative, `(S, dT) -> dS`.
@@ -121,7 +123,7 @@ const fn half(derivative: Derivative, word: &'static str, other: Derivative) -> 
 }
 
 /// All derivatives but those with respect to parts of the argument, in the order of the language's reference.
-static ROWS: [Row; 20] = {
+static ROWS: [Row; 21] = {
     use Derivative::*;
     const FORWARD: Option<Mode> = Some(Mode::Forward);
     const REVERSE: Option<Mode> = Some(Mode::Reverse);
@@ -131,6 +133,7 @@ static ROWS: [Row; 20] = {
         row(Tupled, "tupled", None, Replaces::Nothing),
         row(Polymorphic, "polymorphic", None, Replaces::Nothing),
         row(PolymorphicR, "polymorphicR", None, Replaces::Nothing),
+        row(Dual, "dual", None, Replaces::Nothing),
         row(Fwd, "fwd", FORWARD, Replaces::OneMode(Mode::Forward)),
         row(Rev, "rev", REVERSE, Replaces::OneMode(Mode::Reverse)),
         row(Jvp, "jvp", FORWARD, Replaces::Nothing),

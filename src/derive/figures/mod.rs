@@ -26,12 +26,17 @@
 //! | folds in segments, whose derivatives keep few states | [`checkpoints`] |
 //! | shapes of values | [`shape`] |
 //!
+//! Those of other papers:
+//!
+//! | paper | derivation | file |
+//! | --- | --- | --- |
+//! | *Efficient differentiable programming in a functional array-processing language* | dual numbers | [`paper000_dual`] |
+//!
 //! A further paper gets a file or a folder here, a row above, and rows of [`recipes`](super::recipes). These names are
 //! kept for the papers that are planned:
 //!
 //! | paper | derivation | file |
 //! | --- | --- | --- |
-//! | 000 | dual numbers | `paper000_dual` |
 //! | 001 | sums of functions of one variable | `paper001_sum` |
 //! | 003 | maps as functions of one argument | `paper003_unary` |
 //! | 004 | arrays of dual numbers | `paper004_dual_arrays` |
@@ -45,6 +50,7 @@ pub mod fig06_steps;
 pub mod fig07_08_pairs;
 pub mod fig09_11_category;
 pub mod fig12_15_folds;
+pub mod paper000_dual;
 pub mod records;
 pub mod shape;
 pub mod symmetry;

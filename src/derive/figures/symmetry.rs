@@ -112,7 +112,7 @@ impl Pipeline {
 
     /// Returns whether f, or a callee of f, direct or not, has a reverse derivative by hand, which is differentiated as
     /// it is written.
-    fn depends_on_hand(&self, f: &FunName) -> bool {
+    pub(in crate::derive) fn depends_on_hand(&self, f: &FunName) -> bool {
         let mut seen = FxHashSet::from_iter([f.as_written()]);
         let mut waiting = vec![f.as_written()];
         while let Some(name) = waiting.pop() {
@@ -228,8 +228,13 @@ impl Pipeline {
             Derivative::Vjp => self.by_calls(name, &of, Mode::Reverse),
             Derivative::SufRev => self.by_call(name, &of, Mode::Reverse),
             Derivative::JacFwd | Derivative::JacRev => self.dense_by_calls(&of, name),
+            Derivative::Grad | Derivative::Rev if self.is_dual(&of, Mode::Reverse) => {
+                let def = self.along_directions_by_calls(&of, name)?;
+                self.without_halves(&def)
+            }
             Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => Ok(def),
             Derivative::PolymorphicR
+            | Derivative::Dual
             | Derivative::Rev
             | Derivative::SufFwdPass
             | Derivative::SufRevPass

@@ -74,7 +74,8 @@ impl AddDestinations<'_> {
             | Derivative::Dt
             | Derivative::Tupled
             | Derivative::Polymorphic
-            | Derivative::PolymorphicR => return None,
+            | Derivative::PolymorphicR
+            | Derivative::Dual => return None,
             Derivative::Fwd | Derivative::Jvp | Derivative::Vjp => return None,
             Derivative::SufFwdPass | Derivative::SufRev => return None,
             Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => return None,

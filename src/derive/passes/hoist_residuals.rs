@@ -72,7 +72,11 @@ impl HoistResiduals<'_> {
             }
             Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) => match args.as_slice() {
                 [.., n, f] if !depends_on(n, &self.late) => self.hoist_from_loop(e, n, f, out),
-                _ => e.clone(),
+                // The loops inside may have ranges that do not depend on directions.
+                _ => e.map_children(|a| match a.kind() {
+                    Kind::Lam(x, body) => Expr::lam(x.clone(), self.hoist_in_block(body)).at(a.span()),
+                    _ => a.clone(),
+                }),
             },
             _ => e.clone(),
         }

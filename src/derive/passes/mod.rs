@@ -29,6 +29,7 @@ pub mod split_pairs;
 pub mod transpose;
 pub mod zeros_of_empty_sums;
 
+use crate::derive::figures::paper000_dual::apart;
 use crate::derive::postcondition::TermPass;
 
 #[rustfmt::skip]
@@ -70,6 +71,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "apply", violation: apply::violation,
         purpose:       "applies linear maps to vectors",
         postcondition: "no value is a linear map" },
+    TermPass { name: "apart", violation: apart::violation,
+        purpose:       "makes loops for values and loops for tangents of loops over dual numbers",
+        postcondition: "no function on dual numbers is called, unless it prints" },
     TermPass { name: "arrays", violation: arrays::violation,
         purpose:       "fuses loops, and drops the zeros of arrays in which one element is not zero",
         postcondition: "no variable is bound to an atom or to a short tuple" },

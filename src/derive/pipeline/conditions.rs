@@ -6,6 +6,7 @@ use crate::derive::Derivation;
 use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::recipes::When;
 use lm::term::{Derivative, FunName, Mode};
+use lm::types::Type;
 
 impl Pipeline {
     /// Returns whether the condition of a recipe holds for the function to make.
@@ -26,6 +27,14 @@ impl Pipeline {
             When::Records => self.has_records(of) && self.symmetry(of, Mode::Reverse)?.is_none(),
             When::RecordsInHalves => self.derivation_of(of) == Derivation::Split && self.holds(When::Records, task)?,
             When::OwnForward => !is_written(Derivative::D) && self.is_another_forward(of)?,
+            When::Dual => {
+                let mode = derivative.mode().unwrap_or(Mode::Forward);
+                self.is_dual(of, mode) && (derivative.mode().is_none() || self.symmetry(of, mode)?.is_none())
+            }
+            When::DualToFloat => {
+                let is_to_float = self.source(of)?.fun.result == Type::Float;
+                is_to_float && self.is_dual(of, Mode::Reverse) && self.is_dual(of, Mode::Forward)
+            }
             When::Pairs => self.is_paired(of) && self.symmetry(of, Mode::Forward)?.is_none(),
         })
     }

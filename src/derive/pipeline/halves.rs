@@ -42,7 +42,7 @@ impl Pipeline {
             Mode::Forward => Def { body: without_checkpoints(&value.body), ..value },
             Mode::Reverse => self.in_segments(value)?,
         };
-        let derived = self.unshared(of, &mode.derivative(), false)?;
+        let derived = self.unshared(of, &mode.derivative(), self.is_dual(of, mode))?;
         let supply = &mut self.program.supply;
         let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
         let mut bindings = Vec::new();

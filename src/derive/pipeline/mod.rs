@@ -12,6 +12,7 @@
 mod argument;
 mod check;
 mod conditions;
+mod dual;
 mod error;
 mod halves;
 mod inline;

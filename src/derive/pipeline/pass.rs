@@ -4,8 +4,9 @@ use super::records::Recording;
 use super::{Error, Pipeline, checked};
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::recipes::Pass;
-use lm::scope::renamed;
-use lm::term::{Def, Derivative, FunName, Mode};
+use lm::rewrites::Rewrite;
+use lm::scope::{renamed, substitute};
+use lm::term::{Def, Derivative, Expr, FunName, Mode, Var};
 
 /// A function, and the derivative of it that a recipe makes.
 pub(in crate::derive) struct Task {
@@ -85,6 +86,8 @@ impl Pass {
             Pass::JacobianOfStates => cx.jacobian_of_states(def)?,
             Pass::WrittenJacobian => cx.written_jacobian(&task.of)?,
             Pass::Pair(partner) => cx.paired(def, partner)?,
+            Pass::Dual => cx.dual(def)?,
+            Pass::Apart => cx.apart(def, &task.of)?,
             Pass::ReverseByMap => cx.reverse_by_map(def, &task.of)?,
             Pass::Simplify(schedule) => cx.simplified(def, schedule)?,
             Pass::TransposeLater => cx.transposed_later(def, &task.of),
@@ -118,9 +121,10 @@ impl Pass {
             Pass::HessianVector => cx.hessian_vector(&task.of, &task.name())?,
             Pass::Hessian => cx.hessian(&task.of, &task.name())?,
             Pass::ColumnsOrRows => cx.columns_or_rows(&task.of, &task.name())?,
-            Pass::Directions(mode) => cx.dense_jacobian(&task.of, mode, &task.name())?,
-            Pass::Arrays => cx.follow("directions", def, &mut |_, _| {})?,
-            Pass::Elements => cx.follow("selections", def, &mut |_, _| {})?,
+            Pass::Directions(mode) => cx.made_anew(def, |cx| cx.dense_jacobian(&task.of, mode, &task.name()))?,
+            Pass::LoopOverDirections => cx.loop_over_directions(&task.of, &task.name())?,
+            Pass::AlongDirections => cx.made_anew(def, |cx| cx.along_directions(&task.of, &task.name()))?,
+            Pass::Arrays(strategy) => cx.follow(strategy, def, &mut |_, _| {})?,
             Pass::OfExternal => cx.derivative_of_external(task.derivative(), &task.of, &task.name())?,
             Pass::AsWritten => cx.source(&task.name())?,
             Pass::PartOfWritten => cx.part_of_written(&task.of, task.mode())?,
@@ -135,6 +139,25 @@ impl Pass {
 }
 
 impl Pipeline {
+    /// Runs a pass that makes its result from other derivatives. Where there is another form of the result, the way from
+    /// that is one step of the trace, the law dual-apart.
+    fn made_anew(&mut self, other: &Def, make: impl FnOnce(&mut Pipeline) -> Result<Def, Error>) -> Result<Def, Error> {
+        let trace = self.watch.trace.take();
+        let made = make(self);
+        self.watch.trace = trace;
+        let made = made?;
+        if other.fun.name != made.fun.name {
+            return Ok(made);
+        }
+        let by = made.params.iter().map(Var::id).zip(other.params.iter().map(Expr::var)).collect();
+        let made = Def { body: substitute(&made.body, &by), params: other.params.clone(), ..made };
+        if let Some(trace) = &mut self.watch.trace {
+            let rewrite = Rewrite { law: "dual-apart".into(), instance: None };
+            trace.add("apart", rewrite, &other.body, &made.body);
+        }
+        Ok(made)
+    }
+
     fn convert(&mut self, work: Work) -> Work {
         let category = self.watch.timings.time("convert", || category::convert(&work.def));
         Work { category: Some(category), ..work }

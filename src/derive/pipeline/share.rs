@@ -177,7 +177,8 @@ impl Pipeline {
                 | Derivative::Dt
                 | Derivative::Tupled
                 | Derivative::Polymorphic
-                | Derivative::PolymorphicR => false,
+                | Derivative::PolymorphicR
+                | Derivative::Dual => false,
                 Derivative::Fwd | Derivative::Jvp | Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => false,
                 Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev => false,
                 Derivative::Grad | Derivative::Hvp | Derivative::Hess => false,

@@ -5,6 +5,7 @@
 use super::pass::{Task, Work};
 use super::trace::{Step, Trace};
 use super::{Error, Pipeline};
+use crate::derive::cost::Comparison;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::recipes::{self, NormalForm, Recipe, Shown, When};
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
@@ -21,6 +22,8 @@ pub struct Stage {
     pub category: Option<category::Def>,
     /// The type of the record, at the stage that shows it.
     pub record: Option<Type>,
+    /// The cost of the definition and of its function, at the stage that shows it.
+    pub cost: Option<Comparison>,
     /// The rewrites that led here, if they are traced.
     pub steps: Vec<Step>,
 }
@@ -62,6 +65,11 @@ impl Pipeline {
                 let def = self.as_written(name)?;
                 stages.push(self.stage(heading, &Work::new(def)));
             }
+            Shown::Result(is_float, shown) => {
+                if *is_float == (self.source(name)?.fun.result == Type::Float) {
+                    self.show(shown, name, stages)?;
+                }
+            }
             Shown::Form(recipe) if recipe.when == When::Maps && !self.has_maps(name) => {}
             Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,
             // A reverse derivative written by hand records nothing.
@@ -69,12 +77,23 @@ impl Pipeline {
                 if matches!(recipe.when, When::Records | When::RecordsInHalves) && !self.has_records(name) => {}
             Shown::Way(recipe, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
-                self.show_steps(recipe, task, stages)?;
+                // A gradient that needs reverse derivatives by hand has none of these stages.
+                if recipe.when != When::DualToFloat || self.holds(recipe.when, &task)? {
+                    self.show_steps(recipe, task, stages)?;
+                }
             }
             Shown::FirstOf(recipes, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
                 let recipe = self.first_of(recipes.iter().copied(), &task)?;
                 self.show_steps(recipe, task, stages)?;
+            }
+            Shown::Cost(heading, derivative) => {
+                let derived = name.derived(derivative.clone());
+                self.require(&derived)?;
+                let (derived, value) = (self.source(&derived)?, self.source(name)?);
+                let cost = Comparison::of(&value, &derived, &self.program);
+                let stage = self.stage(heading, &Work::new(derived));
+                stages.push(Stage { cost: Some(cost), ..stage });
             }
             Shown::Whole(heading, derivative) => {
                 let def = self.source(&name.derived(derivative.clone()))?;
@@ -104,7 +123,7 @@ impl Pipeline {
             None => work.def.clone(),
         };
         let steps = self.watch.trace.as_mut().map(|trace| trace.take_to(&def.body)).unwrap_or_default();
-        Stage { heading, def, category: work.category.clone(), record: None, steps }
+        Stage { heading, def, category: work.category.clone(), record: None, cost: None, steps }
     }
 }
 

@@ -12,6 +12,7 @@
 //! Source: working notes, sec. 9, for the order and the headings of the derivation by Jacobians.
 
 mod calculus;
+mod dual;
 mod pass;
 mod recipe;
 mod rows;
@@ -22,6 +23,7 @@ pub use recipe::{Recipe, Start, Step, When};
 pub use shown::{NormalForm, Shown, by_notes, headings, shown, simplified};
 
 use super::typing::Typing;
+use dual::{DUAL, DUAL_APART, DUAL_COLUMNS, DUAL_COTANGENT, DUAL_GRADIENT, DUAL_TANGENT};
 use lm::term::Derivative;
 use rows::{
     AS_WRITTEN, BOTH_HALVES, COLUMNS, COTANGENT, COTANGENT_BY_HALVES, DENSE_JACOBIAN, FORWARD, FORWARD_OF_STATES,
@@ -58,12 +60,14 @@ pub fn entry(derivative: &Derivative) -> &'static Entry {
         Derivative::Polymorphic => row!(Polymorphic, "linear map in, linear map out", [OF_EXTERNAL, POLYMORPHIC]),
         Derivative::PolymorphicR => row!(PolymorphicR, "linear map to anywhere in, linear map to there out",
             [OF_EXTERNAL, POLYMORPHIC_R]),
+        Derivative::Dual => row!(Dual, "the function on dual numbers", [OF_EXTERNAL, DUAL]),
         Derivative::Fwd => row!(Forward, "the forward derivative",
-            [AS_WRITTEN, OF_PART, OF_EXTERNAL, SYMMETRIC, TANGENT, FORWARD_OF_STATES, FORWARD]),
+            [AS_WRITTEN, OF_PART, OF_EXTERNAL, SYMMETRIC, TANGENT, DUAL_TANGENT, FORWARD_OF_STATES, FORWARD]),
         Derivative::Rev => row!(Reverse, "the reverse derivative",
-            [AS_WRITTEN, OF_PART, OF_EXTERNAL, WRITTEN_HALVES, SYMMETRIC, COTANGENT_BY_HALVES, COTANGENT, REVERSE]),
+            [AS_WRITTEN, OF_PART, OF_EXTERNAL, WRITTEN_HALVES, SYMMETRIC, COTANGENT_BY_HALVES, COTANGENT,
+                DUAL_COTANGENT, REVERSE]),
         Derivative::Jvp => row!(ForwardWithValue, "the value with the forward derivative",
-            [OF_EXTERNAL, SYMMETRIC_WITH_VALUE, VALUE_AND_TANGENT, VALUE_BESIDE_TANGENT]),
+            [OF_EXTERNAL, SYMMETRIC_WITH_VALUE, VALUE_AND_TANGENT, DUAL_APART, VALUE_BESIDE_TANGENT]),
         Derivative::Vjp => row!(ReverseWithValue, "the value with the reverse derivative",
             [OF_EXTERNAL, SYMMETRIC_WITH_VALUE, SPLIT, VALUE_AND_COTANGENT, VALUE_BESIDE_COTANGENT]),
         Derivative::SufFwdPass => row!(FirstHalf, "the value with the record B",
@@ -73,12 +77,12 @@ pub fn entry(derivative: &Derivative) -> &'static Entry {
         Derivative::SufRev => row!(Reverse, "the reverse derivative by its two halves", [OF_EXTERNAL, BOTH_HALVES]),
         Derivative::Shape => row!(Shape, "the shape of the value", [OF_EXTERNAL, SHAPE]),
         Derivative::Cl => row!(Same, "the function through the category language and back", [THROUGH_CATEGORY]),
-        Derivative::Grad => row!(Gradient, "the gradient", [GRADIENT]),
+        Derivative::Grad => row!(Gradient, "the gradient", [DUAL_GRADIENT, GRADIENT]),
         Derivative::Hvp => row!(HessianVector, "the product of Hessian and vector", [HESSIAN_VECTOR]),
         Derivative::Hess => row!(Hessian, "the dense Hessian", [HESSIAN]),
         Derivative::Jac => row!(Blocks, "the dense Jacobian, by columns or rows, whichever are fewer",
             [DENSE_JACOBIAN]),
-        Derivative::JacFwd => row!(Blocks, "the dense Jacobian, by columns", [COLUMNS]),
+        Derivative::JacFwd => row!(Blocks, "the dense Jacobian, by columns", [DUAL_COLUMNS, COLUMNS]),
         Derivative::JacRev => row!(Blocks, "the dense Jacobian, by rows", [ROWS]),
         Derivative::Wrt(_) => row!(Same, "the function with respect to parts of its argument", [PART]),
     }

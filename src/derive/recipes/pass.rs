@@ -36,6 +36,10 @@ pub enum Pass {
     WrittenJacobian,
     /// The values of a normal form paired with their derivatives.
     Pair(Partner),
+    /// The function on dual numbers.
+    Dual,
+    /// The function on dual numbers, at a point and a tangent; the value beside the tangent.
+    Apart,
     /// The map that `[polymorphicR f]` gives at the map 1, applied to a cotangent.
     ReverseByMap,
     /// The laws of a schedule, then dead code and names that are used once.
@@ -98,10 +102,12 @@ pub enum Pass {
     ColumnsOrRows,
     /// The columns of the Jacobian, each by the forward derivative, or the rows, each by the reverse derivative.
     Directions(Mode),
-    /// The laws of arrays.
-    Arrays,
-    /// Elements in place of the tensors that they are read from.
-    Elements,
+    /// The gradient or the columns of the Jacobian, by a call of the function on dual numbers for each direction.
+    LoopOverDirections,
+    /// The gradient or the reverse derivative, from the forward derivative along each direction of the argument.
+    AlongDirections,
+    /// The laws of arrays of a strategy.
+    Arrays(&'static str),
     /// The derivative of an external function, from the derivatives that the user wrote.
     OfExternal,
     /// The derivative as it was written by hand.

@@ -16,7 +16,7 @@ pub(super) const fn quiet(passes: &'static [Pass]) -> Step {
 /// Shares work, makes the form that a person would write, and applies the rules of the program.
 pub(super) const FINISH: &[Pass] = &[Pass::Share, Pass::Tidy, Pass::Rules];
 /// The passes of `FINISH`, for forward mode.
-const FINISH_FORWARD: &[Pass] = &[Pass::Share, Pass::CarryStates, Pass::Tidy, Pass::Rules];
+pub(super) const FINISH_FORWARD: &[Pass] = &[Pass::Share, Pass::CarryStates, Pass::Tidy, Pass::Rules];
 /// The passes of `FINISH`, for a definition whose work is shared already.
 const TIDY: &[Pass] = &[Pass::Refresh, Pass::Tidy, Pass::Rules];
 /// Leaves no linear map, and simple values.
@@ -226,7 +226,7 @@ pub(super) static SPLIT: Recipe = Recipe {
     when: When::RecordsInHalves,
     from: Start::Differentiable,
     steps: &[
-        quiet(&[Pass::Normal, Pass::Elements, Pass::Anf, Pass::Convert, Pass::Prune]),
+        quiet(&[Pass::Normal, Pass::Arrays("selections"), Pass::Anf, Pass::Convert, Pass::Prune]),
         step("The forward half in the category language", &[Pass::Split]),
         step("The reverse half in the category language", &[Pass::ReverseHalf]),
         step("The reverse half as a map (optimised)", &[Pass::MapAlone, Pass::TransposeLeaves]),
@@ -358,14 +358,14 @@ pub(super) static DENSE_JACOBIAN: Recipe = Recipe {
 pub(super) static COLUMNS: Recipe = Recipe {
     when: When::Always,
     from: Start::Calls(&[Derivative::Fwd]),
-    steps: &[quiet(&[Pass::Directions(Mode::Forward), Pass::Arrays]), quiet(FINISH)],
+    steps: &[quiet(&[Pass::Directions(Mode::Forward), Pass::Arrays("directions")]), quiet(FINISH)],
     source: "figures/dense",
 };
 
 pub(super) static ROWS: Recipe = Recipe {
     when: When::Always,
     from: Start::Calls(&[Derivative::Rev]),
-    steps: &[quiet(&[Pass::Directions(Mode::Reverse), Pass::Arrays]), quiet(FINISH)],
+    steps: &[quiet(&[Pass::Directions(Mode::Reverse), Pass::Arrays("directions")]), quiet(FINISH)],
     source: "figures/dense",
 };
 

@@ -6,6 +6,7 @@ use super::calculus::{
     MAP_FREE, MATRICES, MATRICES_OF_JACOBIANS, NORMAL_JACOBIANS, NORMAL_MAPS, NOTES_FORWARD, NOTES_JACOBIAN,
     NOTES_REVERSE, NOTES_TRANSPOSED,
 };
+use super::dual::{DUAL, DUAL_COLUMNS, DUAL_GRADIENT};
 use super::recipe::Recipe;
 use super::rows::{
     BY_MAP, CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, POLYMORPHIC_R, REVERSE, SPLIT,
@@ -25,6 +26,10 @@ pub enum Shown {
     Way(&'static Recipe, Derivative),
     /// The steps of the first recipe whose condition holds, for a derivative.
     FirstOf(&'static [&'static Recipe], Derivative),
+    /// The same part, where the function gives a Float (true), or something else (false).
+    Result(bool, &'static Shown),
+    /// The cost of a derivative, and that of the function.
+    Cost(&'static str, Derivative),
     /// The final form of a derivative, by any recipe.
     Whole(&'static str, Derivative),
 }
@@ -88,6 +93,19 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             ];
             &SHOWN
         }
+        Derivation::Dual => {
+            static SHOWN: [Shown; 8] = [
+                ORIGINAL,
+                Shown::Form(&MAP_FREE),
+                Shown::Form(&NORMAL),
+                Shown::Way(&DUAL, Derivative::Dual),
+                Shown::Result(true, &Shown::Way(&DUAL_GRADIENT, Derivative::Grad)),
+                Shown::Result(true, &Shown::Cost("Cost", Derivative::Grad)),
+                Shown::Result(false, &Shown::Way(&DUAL_COLUMNS, Derivative::JacFwd)),
+                Shown::Result(false, &Shown::Cost("Cost", Derivative::JacFwd)),
+            ];
+            &SHOWN
+        }
     }
 }
 
@@ -125,12 +143,18 @@ pub fn simplified(form: NormalForm) -> [Shown; 2] {
     [ORIGINAL, Shown::Form(recipe)]
 }
 
-/// Returns the headings under which `lmc demo` shows the derivation of a function without checkpoints, in order.
+/// Returns the headings under which `lmc demo` shows the derivation of a function without checkpoints that gives a
+/// Float, in order.
 pub fn headings(derivation: Derivation) -> impl Iterator<Item = &'static str> {
+    shown(derivation).iter().flat_map(headings_of)
+}
+
+fn headings_of(shown: &'static Shown) -> Vec<&'static str> {
     let of_recipe = |recipe: &'static Recipe| recipe.steps.iter().filter_map(|step| step.heading).collect();
-    shown(derivation).iter().flat_map(move |shown| match shown {
-        Shown::Original(heading) | Shown::Whole(heading, _) => vec![*heading],
+    match shown {
+        Shown::Original(heading) | Shown::Whole(heading, _) | Shown::Cost(heading, _) => vec![*heading],
         Shown::Form(recipe) | Shown::Way(recipe, _) => of_recipe(recipe),
         Shown::FirstOf(recipes, _) => recipes.last().map(|recipe| of_recipe(recipe)).unwrap_or_default(),
-    })
+        Shown::Result(is_float, shown) => is_float.then(|| headings_of(shown)).unwrap_or_default(),
+    }
 }

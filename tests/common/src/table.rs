@@ -26,7 +26,7 @@ fn header(columns: &[&str]) -> String {
 pub fn demos() -> String {
     let kinds = ["adds", "mults", "nonlinear", "moves", "MOVES"];
     let columns = [&["demo", "derivation", "levels"][..], &kinds, &kinds, &["per level", "bound"]].concat();
-    let rows = DEMOS.iter().flat_map(|demo| Derivation::ALL.map(|derivation| row_of_demo(demo, derivation)));
+    let rows = DEMOS.iter().flat_map(|demo| Derivation::BOUNDED.map(|derivation| row_of_demo(demo, derivation)));
     header(&columns) + &rows.collect::<String>()
 }
 
@@ -62,7 +62,7 @@ fn kinds(c: &Counts) -> String {
 
 /// The ratio of work, value and gradient over value, of each family at its sizes.
 pub fn grown() -> String {
-    let names = Derivation::ALL.map(Derivation::name);
+    let names = Derivation::BOUNDED.map(Derivation::name);
     let columns = [&["family", "grows", "size"][..], &names].concat();
     let mut text = header(&columns);
     for family in families() {
@@ -71,7 +71,7 @@ pub fn grown() -> String {
                 Ok(m) => format!("{:.2}", work(&m.vjp) as f64 / m.base() as f64),
                 Err(why) => why,
             };
-            let ratios = Derivation::ALL.map(ratio).join(" | ");
+            let ratios = Derivation::BOUNDED.map(ratio).join(" | ");
             text += &format!("| {} | {} | {size} | {ratios} |\n", family.name, family.grows);
         }
     }
@@ -128,7 +128,7 @@ pub fn random(count: u64) -> String {
     let above = format!("above {PER_LEVEL}");
     let mut text = header(&["derivation", "programs", "failed", "median", "99 of 100", "worst", &above]);
     let mut examples = String::new();
-    for derivation in Derivation::ALL {
+    for derivation in Derivation::BOUNDED {
         let (found, failed) = programs_below(count, derivation);
         let dear: Vec<&Found> = found.iter().filter(|f| !f.is_cheap).collect();
         let at = |part: usize| found.get(found.len() / part).map_or(f64::NAN, |f| f.per_level);

@@ -1,6 +1,7 @@
 //! Derivations: their passes, schedules and types.
 
 mod arrays;
+mod dual;
 mod inline;
 mod matrix;
 mod passes;

@@ -33,6 +33,11 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ("inline_single_uses", "(def f Float (x : Float) (let (y (sin x)) (cos y)))", "y = sin(x)"),
     ("transpose", "(def [Dt f] (LM Float Float) (x : Float) (lmTranspose (lmScale x x)))", "lmTranspose(lmScale(x))"),
     ("apply", "(def f Float ((x : Float) (dx : Float)) (lmApply (lmScale x x) dx))", "lmScale(x)"),
+    (
+        "apart",
+        "(def g Float (x : Float) x) (def f (Tuple Float Float) (x : Float) ([dual g] (tuple x 1.0)))",
+        "dual$g((x, 1.0))",
+    ),
     ("literal_zeros", "(def f Float (x : Float) (add x (ts_zero x)))", "breaks it:\n0"),
     ("cse", "(def f Float (x : Float) (let ((y (sin x)) (z (sin x))) (mul y z)))", "z = sin(x)"),
     (

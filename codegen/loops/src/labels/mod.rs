@@ -98,6 +98,7 @@ impl Labels {
             | Derivative::Tupled
             | Derivative::Polymorphic
             | Derivative::PolymorphicR
+            | Derivative::Dual
             | Derivative::Shape
             | Derivative::Cl => return None,
         })

@@ -16,21 +16,19 @@
 //! tensor of scalars one tensor of both ranks, and other tensors tensors of blocks ([`crate::derive::typing::blocks`]).
 
 mod blocks;
+mod cotangent;
 mod inline;
+mod linear;
 
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
-use crate::derive::figures::symmetry::{components, derivative};
-use crate::derive::partial_eval;
-use crate::derive::passes::hoist_residuals;
+use crate::derive::figures::symmetry::derivative;
 use crate::derive::pipeline::{Error, Pipeline};
-use crate::derive::postcondition::Facts;
 use blocks::{Blocks, Position, along_axes, index, size};
+use linear::{Directions, Linear};
 use lm::prim::Prim;
-use lm::scope::renamed;
 use lm::shape;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Supply, Var};
 use lm::types::Type;
-use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// A side with at most this many scalars is chosen if the other side's size is known only at run time.
@@ -54,7 +52,7 @@ impl Pipeline {
     pub(in crate::derive) fn dense_by_calls(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         let mode = if name.derivative() == Some(&Derivative::JacFwd) { Mode::Forward } else { Mode::Reverse };
-        let def = self.all_directions(&f, mode, name, false)?;
+        let def = self.all_directions(&f, mode, name, Directions::Calls)?;
         self.without_halves(&def)
     }
 
@@ -123,20 +121,28 @@ impl Pipeline {
     /// once.
     pub(in crate::derive) fn dense_jacobian(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
         let f = self.between_values(of, false)?;
-        self.all_directions(&f, mode, name, true)
+        self.all_directions(&f, mode, name, Directions::Cut)
     }
 
-    /// Returns all columns, or all rows, arranged as blocks. `once`: with what does not depend on the direction
-    /// computed once.
-    fn all_directions(&mut self, f: &Fun, mode: Mode, name: &FunName, once: bool) -> Result<Def, Error> {
+    /// Returns `[jacfwd f]`, or `[grad f]`, by a call of `[dual f]` for each direction.
+    pub(in crate::derive) fn loop_over_directions(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        if name.derivative() == Some(&Derivative::Grad) {
+            return self.along_directions_by(of, name, Directions::Dual);
+        }
+        let f = self.between_values(of, false)?;
+        self.all_directions(&f, Mode::Forward, name, Directions::Dual)
+    }
+
+    /// Returns all columns, or all rows, arranged as blocks.
+    fn all_directions(&mut self, f: &Fun, mode: Mode, name: &FunName, how: Directions) -> Result<Def, Error> {
         let (params, _) = self.parameters(f);
         let mut out = Vec::new();
         if !f.varying().is_differentiable() || !f.result.is_differentiable() {
             return Ok(Def::new(name.clone(), params, Expr::tuple([])));
         }
         let (s, t) = match mode {
-            Mode::Forward => self.columns(f, &params, once, &mut out)?,
-            Mode::Reverse => self.rows(f, &params, once, &mut out)?,
+            Mode::Forward => self.columns(f, &params, how, &mut out)?,
+            Mode::Reverse => self.rows(f, &params, how, &mut out)?,
         };
         let blocks = Blocks { supply: &mut self.program.supply }.block_of_parts(&t, &s);
         Ok(Def::new(name.clone(), params, Expr::block(out, blocks)))
@@ -147,7 +153,7 @@ impl Pipeline {
         &mut self,
         f: &Fun,
         params: &[Var],
-        once: bool,
+        how: Directions,
         out: &mut Vec<Binding>,
     ) -> Result<(Position, Position), Error> {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
@@ -157,7 +163,7 @@ impl Pipeline {
         let mut value = None;
         for (path, w) in leaves(&whole) {
             let name = restricted(f, varying, &path);
-            let linear = self.linear(&Fun { name, ..f.clone() }, Mode::Forward, params, once)?;
+            let linear = self.linear(&Fun { name, ..f.clone() }, Mode::Forward, params, how)?;
             out.extend(linear.early.iter().cloned());
             value.get_or_insert_with(|| linear.value.clone());
             let columns = self.along(&linear, &w, &|e| e);
@@ -172,11 +178,11 @@ impl Pipeline {
         &mut self,
         f: &Fun,
         params: &[Var],
-        once: bool,
+        how: Directions,
         out: &mut Vec<Binding>,
     ) -> Result<(Position, Position), Error> {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
-        let linear = self.linear(f, Mode::Reverse, params, once)?;
+        let linear = self.linear(f, Mode::Reverse, params, how)?;
         out.extend(linear.early.iter().cloned());
         let mut table = Vec::new();
         for (path, w) in leaves(&linear.value) {
@@ -185,38 +191,6 @@ impl Pipeline {
             table.push((path, self.bound(out, "rows", rows)));
         }
         Ok((Position::new(f.varying_of(&parts), Vec::new()), Position::new(linear.value, table)))
-    }
-
-    /// Returns `d$f(s, -)` at the parameters: cut into what depends on the direction and what does not, or as a call.
-    fn linear(&mut self, f: &Fun, mode: Mode, params: &[Var], once: bool) -> Result<Linear, Error> {
-        let given = params.iter().map(Expr::var).collect::<Vec<_>>();
-        let point = if let [one] = given.as_slice() { one.clone() } else { Expr::tuple(given.clone()) };
-        if !once {
-            let derived = derivative(mode.derivative(), f);
-            let v = self.program.supply.fresh("v", derived.params[1].clone());
-            let s = self.program.supply.fresh("s", derived.params[0].clone());
-            let mut early = vec![Binding { pattern: Pattern::Var(s.clone()), rhs: point }];
-            let all = Fun { name: f.name.unrestricted(), ..f.clone() };
-            let value = Expr::app(Op::Call(Arc::new(all)), components(f, &Expr::var(&s)));
-            let value = self.bound(&mut early, "y", value);
-            let result = Expr::app(Op::Call(Arc::new(derived)), vec![Expr::var(&s), Expr::var(&v)]);
-            return Ok(Linear { early, value, direction: v, late: Vec::new(), result });
-        }
-        let both = self.value_beside(&f.name, mode)?;
-        let both = self.inlined(&both)?;
-        let both = self.shared(&both, &both.params[1..])?;
-        let (s, v) = (both.params[0].clone(), both.params[1].clone());
-        let supply = &mut self.program.supply;
-        let facts = Facts { directions: &both.params[1..], ..Facts::new(&self.effects) };
-        let both = self.watch.steps_with("hoist_residuals", &both, supply, &facts, |supply, rewrites| {
-            hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply, rewrites)
-        });
-        let bind = Binding { pattern: Pattern::Var(s), rhs: point };
-        let halves = partial_eval::cut(&both.body, FxHashSet::from_iter([v.id()]), supply);
-        let result = halves.result.args_of(&Op::Tuple).expect("the value beside the derivative").to_vec();
-        let mut early = [vec![bind], halves.forward].concat();
-        let value = self.bound(&mut early, "y", result[0].clone());
-        Ok(Linear { early, value, direction: v, late: halves.reverse, result: result[1].clone() })
     }
 
     /// Returns the derivative along each direction of a part like `w`, in its structure; `inside` makes a direction of
@@ -249,24 +223,6 @@ impl Pipeline {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
         let whole = if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts) };
         (params, whole)
-    }
-}
-
-/// A derivative at a point as a function of the direction.
-struct Linear {
-    /// The bindings that do not depend on the direction, the value among them.
-    early: Vec<Binding>,
-    value: Expr,
-    direction: Var,
-    late: Vec<Binding>,
-    result: Expr,
-}
-
-impl Linear {
-    /// Returns a copy for one direction.
-    fn at(&self, direction: Expr, supply: &mut Supply) -> Expr {
-        let bind = Binding { pattern: Pattern::Var(self.direction.clone()), rhs: direction };
-        renamed(&Expr::block([vec![bind], self.late.clone()].concat(), self.result.clone()), supply)
     }
 }
 

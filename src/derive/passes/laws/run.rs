@@ -2,6 +2,7 @@
 
 use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_jacobian::jacobian;
+use crate::derive::figures::paper000_dual::apart::apart;
 use crate::derive::passes::{
     add_destinations, anf, apply, apply_maps, arrays, carry_states, cse, dce, dead_components, fuse_sums,
     hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros, merge_calls, pair_recursive_calls,
@@ -169,4 +170,10 @@ pub(super) fn with_destinations(def: &Def, _: &mut Supply) -> Def {
 
 pub(super) fn inlined(def: &Def, _: &mut Supply) -> Def {
     inline_single_uses::inline_single_uses(def, &Effects::default(), &mut Rewrites::all())
+}
+
+/// In the instance f goes from Float to Float.
+pub(super) fn taken_apart(def: &Def, supply: &mut Supply) -> Def {
+    let f = Fun { name: FunName::base("f"), params: vec![Type::Float], result: Type::Float };
+    apart(def, &f, &Effects::default(), supply)
 }

@@ -2,7 +2,7 @@
 
 use super::law::PassLaw;
 use super::run::{
-    carried, fused, fused_once, merged, shared, with_arrays_fused, with_destinations, with_literal_zeros,
+    carried, fused, fused_once, merged, shared, taken_apart, with_arrays_fused, with_destinations, with_literal_zeros,
     with_pairs_split, with_residuals, without_dead_components,
 };
 
@@ -182,6 +182,11 @@ pub(super) static LAWS: &[PassLaw] = &[
         text:   "ts_zero(w) = 0.0, or a tuple of such   when all values of its type have one shape",
         before: "(def f (Tuple Float Float) (x : Float) (ts_zero (tuple x x)))",
         after:  "(def f (Tuple Float Float) (x : Float) (tuple 0.0 0.0))" },
+    PassLaw { name: "dual-apart", source: "Fig. 8g (ICFP)", pass: "apart", run: taken_apart,
+        text:   "[dual f](zip(s, ds)) = zip(f(s), fwd$f(s, ds))   with a loop for values and one for tangents of each loop",
+        before: "(def [dual f] (Tuple Float Float) (x : Tuple Float Float)
+                   (let ((v (get$1$2 x)) (dv (get$2$2 x)) (y (sin v)) (dy (mul (cos v) dv))) (tuple y dy)))",
+        after:  "(def f Float (x : Float) x)" },
     PassLaw { name: "let-branch", source: "derived", pass: "arrays", run: with_arrays_fused,
         text:   "let x = e in if c then b else ts_zero(w) = if c then let x = e in b else ts_zero(w)",
         before: "(def f Float ((c : Bool) (x : Float)) (let (y (exp x)) (if c (mul y y) (ts_zero x))))",

@@ -178,7 +178,7 @@ pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
             Role::Value
         }
         Derivative::Jvp | Derivative::Vjp | Derivative::SufRevPass | Derivative::SufRev => Role::Value,
-        Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => Role::Value,
+        Derivative::Dual | Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => Role::Value,
         Derivative::Grad | Derivative::Hvp | Derivative::Hess => Role::Value,
         Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => Role::Value,
     });

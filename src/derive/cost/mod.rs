@@ -1,0 +1,252 @@
+//! Computes what a function costs, as polynomials in the sizes of its arguments.
+//!
+//! ```text
+//! cost(build(n, λi. e)) = n (cost(e) + 1 step) + the Floats written      cost(sumbuild(n, λi. e)) = n (cost(e) + the sums)
+//! cost(if c then a else b) = cost(c) + the larger of cost(a) and cost(b)
+//! ```
+//!
+//! Costs are upper limits: a sum of n numbers counts as n additions, and of branches the larger one counts. Operations
+//! are those of [`lm::interp`]'s counts. A call costs what its function does; recursion is not followed.
+//!
+//! Takes: a function and the program that has its callees. Gives: polynomials, and the loops that make them grow.
+
+mod polynomial;
+mod sizes;
+
+pub use polynomial::Polynomial;
+
+use lm::prim::{Cost as Price, Prim};
+use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span, Var};
+use lm::types::Type;
+use sizes::Sizes;
+use std::fmt;
+
+/// The cost of a function.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Operations on Floats.
+    pub flop: Polynomial,
+    /// Floats written into new tensors.
+    pub moves: Polynomial,
+    /// Steps of loops.
+    pub steps: Polynomial,
+    /// The loops.
+    pub loops: Vec<Loop>,
+}
+
+/// A loop of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// The primitive.
+    pub prim: Prim,
+    /// The place.
+    pub span: Span,
+    /// The number of its steps, in all steps of the loops around it.
+    pub steps: Polynomial,
+    /// Whether a loop is around it.
+    pub is_inner: bool,
+}
+
+/// Returns the cost of a definition of a program.
+pub fn cost(def: &Def, program: &Program) -> Cost {
+    let mut walk = Walk { program, sizes: Sizes::default(), inside: vec![def.fun.name.clone()] };
+    walk.cost(&def.body)
+}
+
+impl Cost {
+    /// Returns the cost without the list of loops.
+    fn of(flop: Polynomial) -> Cost {
+        Cost { flop, ..Cost::default() }
+    }
+
+    fn plus(mut self, other: Cost) -> Cost {
+        self.loops.extend(other.loops);
+        Cost {
+            flop: self.flop.plus(&other.flop),
+            moves: self.moves.plus(&other.moves),
+            steps: self.steps.plus(&other.steps),
+            loops: self.loops,
+        }
+    }
+
+    fn or(mut self, other: Cost) -> Cost {
+        self.loops.extend(other.loops);
+        Cost {
+            flop: self.flop.or(&other.flop),
+            moves: self.moves.or(&other.moves),
+            steps: self.steps.or(&other.steps),
+            loops: self.loops,
+        }
+    }
+
+    /// Returns the cost of n steps of a loop, each with this cost.
+    fn repeated(self, n: &Polynomial, prim: Prim, span: Span) -> Cost {
+        let inner = |l: Loop| Loop { steps: n.times(&l.steps), is_inner: true, ..l };
+        let mut loops = vec![Loop { prim, span, steps: n.clone(), is_inner: false }];
+        loops.extend(self.loops.into_iter().map(inner));
+        Cost {
+            flop: n.times(&self.flop),
+            moves: n.times(&self.moves),
+            steps: n.times(&self.steps.plus(&Polynomial::number(1))),
+            loops,
+        }
+    }
+}
+
+struct Walk<'a> {
+    program: &'a Program,
+    sizes: Sizes,
+    /// The functions being looked into.
+    inside: Vec<FunName>,
+}
+
+impl Walk<'_> {
+    fn cost(&mut self, e: &Expr) -> Cost {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => Cost::default(),
+            Kind::Let(bindings, body) => {
+                let mut all = Cost::default();
+                for b in bindings {
+                    all = all.plus(self.cost(&b.rhs));
+                    self.sizes.learn(b);
+                }
+                all.plus(self.cost(body))
+            }
+            Kind::App(Op::If, args) => {
+                let condition = self.cost(&args[0]);
+                let branches = self.cost(&args[1]).or(self.cost(&args[2]));
+                condition.plus(branches)
+            }
+            Kind::App(op, args) => {
+                let of_args = args.iter().map(|a| self.cost(a)).fold(Cost::default(), Cost::plus);
+                let own = match op {
+                    Op::Prim(p) => self.primitive(e, *p, args),
+                    Op::Call(f) => self.call(&f.name, args),
+                    _ => Cost::default(),
+                };
+                of_args.plus(own)
+            }
+        }
+    }
+
+    fn primitive(&mut self, e: &Expr, p: Prim, args: &[Expr]) -> Cost {
+        let result = || self.sizes.floats(e);
+        let is_tensor = matches!(e.ty(), Type::Tensor(..));
+        let moves = if is_tensor { result() } else { Polynomial::default() };
+        match (p, args) {
+            (Prim::Build, [n, f]) => {
+                let body = self.step(p, n, f, e.span());
+                Cost { moves: moves.plus(&body.moves), ..body }
+            }
+            (Prim::SumBuild, [.., n, f]) => {
+                let sums = self.sizes.steps(n).times(&self.sizes.floats(function(f).1));
+                self.step(p, n, f, e.span()).plus(Cost::of(sums))
+            }
+            (Prim::Loop, [n, f, _, w]) => {
+                let sums = self.sizes.steps(n).times(&self.sizes.floats(w));
+                self.step(p, n, f, e.span()).plus(Cost::of(sums))
+            }
+            (Prim::Fold | Prim::Scanl, [f, a, v]) => {
+                let n = self.sizes.elements(v);
+                let kept = if p == Prim::Scanl { n.times(&self.sizes.floats(a)) } else { Polynomial::default() };
+                let body = self.cost(function(f).1).repeated(&n, p, e.span());
+                Cost { moves: kept.plus(&body.moves), ..body }
+            }
+            (Prim::Sum, [v]) => {
+                let n = self.sizes.elements(v);
+                Cost::of(self.sizes.floats(v)).plus(Cost::default().repeated(&n, p, e.span()))
+            }
+            (Prim::Dot, [v, _]) => {
+                let floats = self.sizes.floats(v);
+                Cost::of(Polynomial::number(2).times(&floats))
+            }
+            (Prim::DeltaAt | Prim::ZeroOf | Prim::VecInit, _) => Cost { moves, ..Cost::default() },
+            _ if is_operation(p) => Cost { flop: result(), moves, ..Cost::default() },
+            _ => Cost::default(),
+        }
+    }
+
+    /// Returns the cost of a loop over a size.
+    fn step(&mut self, p: Prim, n: &Expr, f: &Expr, span: Span) -> Cost {
+        let n = self.sizes.steps(n);
+        self.cost(function(f).1).repeated(&n, p, span)
+    }
+
+    /// Returns the cost of a call; that of recursion is not known, and has a name.
+    fn call(&mut self, f: &FunName, args: &[Expr]) -> Cost {
+        let Some(def) = self.program.defs.get(f).filter(|_| !self.inside.contains(f)) else {
+            return Cost::of(Polynomial::size(format!("cost({f})")));
+        };
+        let outer = self.sizes.clone();
+        for (x, a) in def.params.iter().zip(args) {
+            self.sizes.learn_of(x, a);
+        }
+        self.inside.push(f.clone());
+        let cost = self.cost(&def.body);
+        self.inside.pop();
+        self.sizes = outer;
+        cost
+    }
+}
+
+/// Returns whether the interpreter counts a primitive on Floats as an operation.
+fn is_operation(p: Prim) -> bool {
+    matches!(p, Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Neg | Prim::Powi) || p.cost() != Price::Cheap
+}
+
+fn function(f: &Expr) -> (&Var, &Expr) {
+    match f.kind() {
+        Kind::Lam(x, body) => (x, body),
+        _ => panic!("{f:?} is no function"),
+    }
+}
+
+/// The costs of a function and of its gradient or Jacobian.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The cost of the function.
+    pub value: Cost,
+    /// The cost of the derivative.
+    pub derivative: Cost,
+    /// The Floats that the derivative gives.
+    pub result: Polynomial,
+}
+
+impl Comparison {
+    /// Compares the cost of a derivative with that of its function.
+    pub fn of(value: &Def, derivative: &Def, program: &Program) -> Comparison {
+        let mut walk = Walk { program, sizes: Sizes::default(), inside: Vec::new() };
+        walk.cost(&derivative.body);
+        let result = walk.sizes.floats(derivative.body.as_block().1);
+        Comparison { value: cost(value, program), derivative: cost(derivative, program), result }
+    }
+
+    /// Returns the loops below the direction that make the derivative grow faster than the function and the result: of
+    /// several at one place the first, and no loop that grows like another one does.
+    pub fn late_loops(&self) -> Vec<&Loop> {
+        let allowed = self.value.steps.clone().plus(&self.value.flop).plus(&self.result);
+        let mut late: Vec<&Loop> = Vec::new();
+        for l in self.derivative.loops.iter().filter(|l| l.is_inner && !l.steps.grows_like(&allowed)) {
+            if late.iter().any(|other| l.span == other.span || l.steps.grows_like(&other.steps)) {
+                continue;
+            }
+            late.retain(|other| !other.steps.grows_like(&l.steps));
+            late.push(l);
+        }
+        late
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, cost) in [("value", &self.value), ("derivative", &self.derivative)] {
+            writeln!(f, "{name}: {} flop, {} moves, {} steps of loops", cost.flop, cost.moves, cost.steps)?;
+        }
+        let late = self.late_loops();
+        if late.is_empty() {
+            return write!(f, "no loop below the direction makes the derivative grow faster than value and result");
+        }
+        let each = late.iter().map(|l| format!("`{}` ({} steps)", l.prim.name(), l.steps));
+        write!(f, "loops that depend on the direction: {}", each.collect::<Vec<_>>().join(", "))
+    }
+}

@@ -1,0 +1,153 @@
+//! Tells the sizes of tensors as polynomials in the sizes of a function's parameters.
+
+use super::polynomial::Polynomial;
+use lm::notation::infix::{self, Format};
+use lm::notation::names::Names;
+use lm::prim::Prim;
+use lm::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
+use lm::types::Type;
+use rustc_hash::FxHashMap;
+
+/// What is known of the variables of a definition.
+#[derive(Clone, Default)]
+pub(super) struct Sizes {
+    /// Of a tensor its size along each axis, of an index or a size its numbers.
+    known: FxHashMap<u32, Vec<Polynomial>>,
+    /// The tuples that variables are bound to.
+    tuples: FxHashMap<u32, Expr>,
+}
+
+impl Sizes {
+    /// Learns what a binding says.
+    pub(super) fn learn(&mut self, b: &Binding) {
+        match (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
+            (Pattern::Var(x), _) => self.learn_of(x, &b.rhs),
+            (Pattern::Tuple(xs), Some(parts)) => xs.iter().zip(parts).for_each(|(x, part)| self.learn_of(x, part)),
+            (Pattern::Tuple(xs), None) => {
+                for (i, x) in xs.iter().enumerate().filter(|_| b.rhs.args_of_prim(Prim::Unzip).is_some()) {
+                    self.learn_of(x, &Expr::get(i + 1, b.rhs.clone()));
+                }
+            }
+        }
+    }
+
+    /// Learns that a variable has the value of a term.
+    pub(super) fn learn_of(&mut self, x: &Var, e: &Expr) {
+        match x.ty() {
+            Type::Tensor(..) => drop(self.known.insert(x.id(), self.axes(e))),
+            ty if ty.rank_of_index().is_some() => drop(self.known.insert(x.id(), self.numbers(e))),
+            Type::Tuple(_) => drop(self.tuples.insert(x.id(), e.clone())),
+            _ => {}
+        }
+    }
+
+    /// Returns the number of times that a loop over a size runs.
+    pub(super) fn steps(&self, n: &Expr) -> Polynomial {
+        product(&self.numbers(n))
+    }
+
+    /// Returns the number of elements of a tensor.
+    pub(super) fn elements(&self, v: &Expr) -> Polynomial {
+        product(&self.axes(v))
+    }
+
+    /// Returns the number of Floats in a value.
+    pub(super) fn floats(&self, e: &Expr) -> Polynomial {
+        match e.ty() {
+            Type::Float => Polynomial::number(1),
+            Type::Tuple(parts) => {
+                let part = |k| self.floats(&Expr::get(k, e.clone()));
+                (1..=parts.len()).fold(Polynomial::default(), |sum, k| sum.plus(&part(k)))
+            }
+            Type::Tensor(rank, _) => {
+                let element = Expr::prim(Prim::Index, [Expr::dummy(Type::index(*rank)), e.clone()]);
+                self.elements(e).times(&self.floats(&element))
+            }
+            _ => Polynomial::default(),
+        }
+    }
+
+    /// Returns what is known in a block.
+    fn inside(&self, bindings: &[Binding]) -> Sizes {
+        let mut inner = self.clone();
+        bindings.iter().for_each(|b| inner.learn(b));
+        inner
+    }
+
+    /// Returns the numbers in an index or a size.
+    fn numbers(&self, e: &Expr) -> Vec<Polynomial> {
+        let rank = e.ty().rank_of_index().unwrap_or(1);
+        match e.kind() {
+            Kind::Const(Constant::Integer(n)) => vec![Polynomial::number(*n)],
+            Kind::Var(x) if self.known.contains_key(&x.id()) => self.known[&x.id()].clone(),
+            Kind::App(Op::Tuple, parts) => parts.iter().flat_map(|part| self.numbers(part)).collect(),
+            Kind::App(Op::Get(i, _), args) if args[0].ty().rank_of_index().is_some() => {
+                vec![self.numbers(&args[0])[i - 1].clone()]
+            }
+            Kind::App(Op::Prim(Prim::Size | Prim::CommonSize), args) => self.axes(&args[0]),
+            Kind::Let(bindings, body) => self.inside(bindings).numbers(body),
+            Kind::App(Op::Prim(Prim::AsSize), args) => self.numbers(&args[0]),
+            Kind::App(Op::Prim(p @ (Prim::Add | Prim::Mul)), args) => {
+                let [a, b] = [&args[0], &args[1]].map(|e| self.numbers(e)[0].clone());
+                vec![if *p == Prim::Add { a.plus(&b) } else { a.times(&b) }]
+            }
+            Kind::App(Op::Prim(Prim::Sub), args) => {
+                let [a, b] = [&args[0], &args[1]].map(|e| self.numbers(e)[0].clone());
+                vec![a.plus(&b.times(&Polynomial::number(-1)))]
+            }
+            _ => named(&text(e), rank),
+        }
+    }
+
+    /// Returns the size of a tensor along each axis.
+    fn axes(&self, v: &Expr) -> Vec<Polynomial> {
+        let Type::Tensor(rank, _) = v.ty() else { panic!("{v:?} is no tensor") };
+        match v.kind() {
+            Kind::Var(x) if self.known.contains_key(&x.id()) => self.known[&x.id()].clone(),
+            Kind::App(Op::Prim(Prim::Build), args) => self.numbers(&args[0]),
+            Kind::App(
+                Op::Prim(Prim::DeltaAt | Prim::Add | Prim::Sub | Prim::Neg | Prim::Into | Prim::ZeroOf),
+                args,
+            ) if args[0].ty() == v.ty() => self.axes(&args[0]),
+            Kind::Let(bindings, body) => self.inside(bindings).axes(body),
+            Kind::App(Op::Prim(Prim::Mul), args) => self.axes(&args[1]),
+            Kind::App(Op::Prim(Prim::VecInit), args) => vec![Polynomial::number(args.len() as i64)],
+            Kind::App(Op::Prim(Prim::Scanl), args) => vec![self.elements(&args[2]).plus(&Polynomial::number(1))],
+            Kind::App(Op::Get(i, _), args) => match (args[0].args_of_prim(Prim::Unzip), args[0].as_var()) {
+                (Some(of), _) => self.axes(&of[0]),
+                (_, Some(x)) if self.tuples.contains_key(&x.id()) => {
+                    self.axes(&Expr::get(*i, self.tuples[&x.id()].clone()))
+                }
+                _ => named(&format!("size({})", text(v)), *rank),
+            },
+            _ => named(&format!("size({})", text(v)), *rank),
+        }
+    }
+}
+
+/// Returns sizes that are known by their names only.
+fn named(name: &str, rank: usize) -> Vec<Polynomial> {
+    match rank {
+        1 => vec![Polynomial::size(name.into())],
+        _ => (1..=rank).map(|k| Polynomial::size(format!("{name}.{k}"))).collect(),
+    }
+}
+
+/// Returns a short text of a term: with the names of the source, and without indices.
+fn text(e: &Expr) -> String {
+    match e.kind() {
+        Kind::Var(x) => x.name().to_string(),
+        Kind::App(Op::Prim(Prim::Index), args) => format!("{}[_]", text(&args[1])),
+        Kind::App(Op::Get(i, _), args) => format!("{}.{i}", text(&args[0])),
+        Kind::App(Op::Prim(p), args) => {
+            let args: Vec<String> = args.iter().map(text).collect();
+            format!("{}({})", p.name(), args.join(", "))
+        }
+        Kind::Const(_) => infix::term(e, &Names::of_term(e), Format::Plain, usize::MAX),
+        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => "_".into(),
+    }
+}
+
+fn product(axes: &[Polynomial]) -> Polynomial {
+    axes.iter().fold(Polynomial::number(1), |product, n| product.times(n))
+}
