@@ -186,7 +186,8 @@ pub(super) static LAWS: &[PassLaw] = &[
         text:   "[dual f](zip(s, ds)) = zip(f(s), fwd$f(s, ds))   with a loop for values and one for tangents of each loop",
         before: "(def [dual f] (Tuple Float Float) (x : Tuple Float Float)
                    (let ((v (get$1$2 x)) (dv (get$2$2 x)) (y (sin v)) (dy (mul (cos v) dv))) (tuple y dy)))",
-        after:  "(def f Float (x : Float) x)" },
+        after:  "(def [jvp f] (Tuple Float Float) ((x : Float) (dx : Float))
+                   (let ((y (sin x)) (dy (cos x)) (dy_1 (mul dy dx))) (tuple y dy_1)))" },
     PassLaw { name: "let-branch", source: "derived", pass: "arrays", run: with_arrays_fused,
         text:   "let x = e in if c then b else ts_zero(w) = if c then let x = e in b else ts_zero(w)",
         before: "(def f Float ((c : Bool) (x : Float)) (let (y (exp x)) (if c (mul y y) (ts_zero x))))",
