@@ -10,12 +10,12 @@ use crate::ks::check::checker::Checker;
 use crate::ks::check::expr::form_of;
 use crate::ks::check::names::{is_projection, is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::terms::{gather, types};
+use crate::ks::check::terms::{apply, gather, types};
 use crate::ks::check::{builtins, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::scheme::Rule;
 use lm::scope::renamed;
-use lm::term::{Binding, Expr, FunName, Kind, Pattern, Span};
+use lm::term::{Binding, Expr, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -205,6 +205,12 @@ impl Checker {
         if arg.ty() != x.ty() {
             let expected = vec![x.ty().to_string()];
             return self.fail(error::wrong_arguments(name, &expected, &found), span);
+        }
+        // A function that only calls another one needs no name for its argument.
+        if let Kind::App(Op::Call(g), given) = body.kind()
+            && matches!(given.as_slice(), [y] if y.as_var() == Some(x))
+        {
+            return Some(apply(Op::Call(g.clone()), vec![arg], span));
         }
         let binding = Binding { pattern: Pattern::Var(x.clone()), rhs: arg };
         Some(Expr::block(vec![binding], body.clone()).at(span))
