@@ -6,13 +6,18 @@ use rustc_hash::FxHashSet;
 /// Returns whether the arena is at the end of a loop's body as it was at its start, and the body uses no mark from
 /// outside. `set` holds the locals that the loop sets, and `takes` the functions that take from the arena.
 pub fn gives_all_back(body: &Block, set: &FxHashSet<Local>, takes: &[bool]) -> bool {
+    releases_to_own_marks(body, set) && is_balanced(body, takes)
+}
+
+/// Returns whether the body of a loop releases to no mark from outside: what was taken before the loop stays.
+pub fn releases_to_own_marks(body: &Block, set: &FxHashSet<Local>) -> bool {
     let mut own = true;
     body.visit(&mut |stmt| {
         if let Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) = stmt {
             own &= m.local().is_some_and(|m| set.contains(&m));
         }
     });
-    own && is_balanced(body, takes)
+    own
 }
 
 impl Block {

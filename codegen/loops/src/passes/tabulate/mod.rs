@@ -19,7 +19,7 @@ mod slice;
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Written};
-use crate::analyses::arena_balance::gives_all_back;
+use crate::analyses::arena_balance::{gives_all_back, releases_to_own_marks};
 use crate::analyses::effects::Callees;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -89,7 +89,8 @@ impl Tabler<'_> {
     fn hoist_table(&mut self, looped: &mut For, depth: usize, before: &mut Vec<Stmt>) -> Option<Local> {
         let set = set_in(looped);
         let is_balanced = gives_all_back(&looped.body, &set, self.takes);
-        if !is_balanced && depth > 0 {
+        // Each iteration of a loop around takes a table of its own; a release to a mark from outside takes it away.
+        if !is_balanced && (depth > 0 || !releases_to_own_marks(&looped.body, &set)) {
             return None;
         }
         let slices = slices(looped, &set, &self.likely, (&self.aliases, self.written), self.locals);
