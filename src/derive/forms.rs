@@ -55,8 +55,9 @@ pub fn without_unused_maps(e: &Expr, of: &Expr) -> Expr {
     let mut e = e.clone();
     loop {
         let uses = occurrences(&e);
-        let mut is_kept =
-            |b: &Binding| b.pattern.vars().iter().any(|x| !maps.contains(&x.id()) || uses.contains_key(&x.id()));
+        let is_unused = |x: &Var| maps.contains(&x.id()) && !uses.contains_key(&x.id());
+        // `let () = s` binds no map.
+        let mut is_kept = |b: &Binding| b.pattern.vars().is_empty() || !b.pattern.vars().iter().all(is_unused);
         let kept = with_bindings(&e, &mut is_kept);
         if kept.size() == e.size() {
             return kept;

@@ -89,10 +89,11 @@ impl Checker {
             }
             return;
         };
-        let reported = self.errors.len();
+        let reported = (self.errors.len(), self.warnings.len());
         let def = self.body(header, body, fun.clone());
         if header.is_prelude {
-            self.errors.truncate(reported);
+            self.errors.truncate(reported.0);
+            self.warnings.truncate(reported.1);
         }
         let Some(def) = def else {
             self.unsound.extend(fun.map(|fun| fun.name.clone()));
