@@ -12,6 +12,7 @@
 //! definition without linear maps. Gives: one to which no law of the strategy applies.
 
 mod early;
+mod steps;
 
 use crate::derive::forms::smallest_binding;
 use crate::derive::postcondition::Facts;
@@ -25,6 +26,7 @@ use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
 use lm::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
+use steps::with_named_components;
 
 /// The most walks over a definition; a walk that changes nothing ends the pass before.
 const WALKS: usize = 12;
@@ -176,6 +178,12 @@ impl Walk<'_, '_> {
         self.directions += usize::from(is_direction);
         let mut new: Vec<Expr> = Vec::with_capacity(args.len());
         for arg in args {
+            let arg = match op {
+                Op::Prim(Prim::Fold | Prim::Scanl | Prim::Loop) => {
+                    with_named_components(arg, self.cx.supply, self.cx.rewrites)
+                }
+                _ => arg.clone(),
+            };
             if let (Op::Prim(p), Kind::Lam(x, body), Some(n)) = (op, arg.kind(), new.last()) {
                 let facts = &mut self.cx.context.facts;
                 match p {
@@ -187,7 +195,7 @@ impl Walk<'_, '_> {
                     facts.direction(x);
                 }
             }
-            let arg = self.term(arg, out)?;
+            let arg = self.term(&arg, out)?;
             let arg = if self.directions > 0 { self.without_early(op, new.last(), arg, out) } else { arg };
             new.push(arg);
         }

@@ -196,6 +196,11 @@ pub(super) static LAWS: &[PassLaw] = &[
         text:   "let x = (e, ..) in b = let y = e in .. b[x := (y, ..)]",
         before: "(def f Float (x : Float) (let (t (tuple (exp x) (sin x))) (mul (get$1$2 t) (mul (get$1$2 t) (get$2$2 t)))))",
         after:  "(def f Float (x : Float) (let (y (exp x)) (mul y (mul y (sin x)))))" },
+    PassLaw { name: "step-components", source: "derived", pass: "arrays", run: with_arrays_fused,
+        text:   "λp. e[p.1, p.2] = λp. let (i, s) = p in e[i, s]   for the step of a loop",
+        before: "(def f Float (v : Vec Float) (fold (lam (p : Tuple Float Float) (mul (get$1$2 p) (exp (get$2$2 p)))) 1.0 v))",
+        after:  "(def f Float (v : Vec Float)
+                   (fold (lam (p : Tuple Float Float) (let ((s x) p) (mul s (exp x)))) 1.0 v))" },
     PassLaw { name: "let-early", source: "Fig. 8a (ICFP)", pass: "arrays", run: with_arrays_fused,
         text:   "build(n, λj. let t = e in b) = let t = e in build(n, λj. b)   when j is not in e, and e has a value",
         before: "(def f (Vec Float) (v : Vec Float)
