@@ -135,6 +135,10 @@ fn functions_without_a_form_in_c_are_left_out() {
         let (status, _, error) = run(&format!("compile {args} -o x.so"));
         assert!(status == Some(1) && error.starts_with(&format!("{place}: {refused}")), "{error}");
     }
+    let maps = "(def f Float (v : Vec (LM Float Float)) (lmApply (index 0 v) 1.0))\n";
+    fs::write(directory.join("m.ks"), maps).unwrap();
+    let (status, _, error) = run("compile m.ks -o x.so");
+    assert!(status == Some(1) && error.contains("`f` cannot be called from C: `(Vec (LM Float Float))`"), "{error}");
 }
 
 #[test]

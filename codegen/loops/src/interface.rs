@@ -283,10 +283,10 @@ fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
             }
         }
         Type::Tensor(rank, element) => match &**element {
-            fixed if fixed.has_fixed_shape() => {
+            fixed if fixed.has_fixed_shape() && !fixed.mentions_lm() => {
                 columns(name, fixed, &|base| CForm::Tensor { base, rank: *rank }, out);
             }
-            Type::Tensor(inner_rank, inner) if *rank == 1 && inner.has_fixed_shape() => {
+            Type::Tensor(inner_rank, inner) if *rank == 1 && inner.has_fixed_shape() && !inner.mentions_lm() => {
                 columns(name, inner, &|base| CForm::Jagged { base, rank: *inner_rank }, out);
             }
             _ => return Err(ty.clone()),
@@ -299,7 +299,7 @@ fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
 /// Returns one parameter for each component of the elements.
 fn columns(name: &str, element: &Type, form: &dyn Fn(Option<Scalar>) -> CForm, out: &mut Vec<Parameter>) {
     let mut scalars = Vec::new();
-    push(name, element, &mut scalars).expect("what has a fixed shape has a form");
+    push(name, element, &mut scalars).expect("what has a fixed shape, and no map, has a form");
     if scalars.is_empty() {
         out.push(Parameter { name: name.to_string(), form: form(None) });
     }
