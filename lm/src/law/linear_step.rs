@@ -5,7 +5,8 @@
 //! if c then a * x + b else x    =   (if c then a else 1.0) * x + (if c then b else 0)
 //! ```
 //!
-//! A branch without x has the coefficient 0.0. No pattern says that a term is linear. The laws of the form `a * x + b` are text: `laws/arrays.laws`.
+//! A branch without x has the coefficient 0.0. The coefficient -1.0 is written as `-x`: else `vector-scale-minus` would
+//! undo it, without end. No pattern says that a term is linear. The laws of `a * x + b` are text: `laws/arrays.laws`.
 
 use super::context::Context;
 use super::native::{Head, Native};
@@ -173,6 +174,7 @@ impl Linear {
     fn written(self, x: &Var) -> Expr {
         let x = Expr::var(x);
         let scaled = match self.a {
+            Some(a) if is_minus_one(&a) => Expr::prim(Prim::Neg, [x]),
             Some(a) => mul(a, x),
             None => x,
         };
@@ -181,6 +183,10 @@ impl Linear {
             None => scaled,
         }
     }
+}
+
+fn is_minus_one(k: &Expr) -> bool {
+    *k == Expr::float(-1.0) || *k == Expr::prim(Prim::Neg, [Expr::float(1.0)])
 }
 
 /// Returns a product, of which 1.0 is no factor.

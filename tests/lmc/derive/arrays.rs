@@ -19,6 +19,7 @@ use lmc::with_large_stack;
 const PROGRAM: &str = "
 (def dot Float ((v : Vec Float) (w : Vec Float))
   (sumbuild (size v) (lam (i : Integer) (mul (index i v) (index i w)))))
+(def dott Float ((v : Vec Float) (w : Vec Float)) (ts_dot v w))
 (def dot2 Float ((v : Vec Float) (w : Vec Float))
   (sum (map2 (lam (t : Tuple Float Float) (mul (get$1$2 t) (get$2$2 t))) v w)))
 (def total Float (v : Vec Float) (sum v))
@@ -39,6 +40,11 @@ const PROGRAM: &str = "
   (let ((e (map (lam (x : Float) (exp x)) v)) (s (sum e))) (map (lam (x : Float) (div x s)) e)))
 (def prod Float (v : Vec Float)
   (fold (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0 v))
+(def alternate Float (v : Vec Float)
+  (fold (lam (p : Tuple Float Float) (sub (get$2$2 p) (get$1$2 p))) 0.0 v))
+(def negate Float (v : Vec Float)
+  (fold (lam (p : Tuple Float Float) (neg (add (get$1$2 p) (get$2$2 p)))) 0.0 v))
+(def flip Float (v : Vec Float) (fold (lam (p : Tuple Float Float) (neg (get$1$2 p))) (index 0 v) v))
 (def largest Float (v : Vec Float)
   (fold (lam (p : Tuple Float Float) (if (gt (get$2$2 p) (get$1$2 p)) (get$2$2 p) (get$1$2 p))) (index 0 v) v))
 (def horner Float ((a : Vec Float) (b : Vec Float))
@@ -99,7 +105,8 @@ type OfValue = (&'static str, fn(u64) -> u64);
 const VALUES: &[OfValue] = &[
     ("dot", |n| 2 * n - 1), ("lse", |n| 2 * n), ("norm", |n| 2 * n), ("uMv", |n| 2 * n * n + n - 1), ("trace", |n| n - 1),
     ("trace_of_product", |n| 2 * n * n - 1), ("quadratic", |n| 3 * n * n - 1), ("softmax", |n| 3 * n - 1),
-    ("prod", |n| n), ("largest", |_| 0), ("horner", |n| 2 * n), ("smooth", |n| 5 * n), ("relu", |n| 2 * n), ("gather", |n| 2 * n - 1),
+    ("prod", |n| n), ("alternate", |n| n), ("negate", |n| 2 * n), ("flip", |n| n),
+    ("largest", |_| 0), ("horner", |n| 2 * n), ("smooth", |n| 5 * n), ("relu", |n| 2 * n), ("gather", |n| 2 * n - 1),
     ("nnmf", |n| 5 * n * n - 1), ("two_layers", |n| 4 * n * n + n - 1),
 ];
 
@@ -107,6 +114,8 @@ const VALUES: &[OfValue] = &[
 const ROWS: &[Row] = &[
     ("dot",              &[1], |n| vec![vector(n), vector(n)],            |_| 0),
     ("dot2",             &[1], |n| vec![vector(n), vector(n)],            |_| 0),
+    ("dott",             &[1], |n| vec![vector(n), vector(n)],            |_| 0),
+    ("dott",             &[2], |n| vec![vector(n), vector(n)],            |_| 0),
     ("total",            &[1], |n| vec![vector(n)],                       |_| 0),
     ("norm",             &[1], |n| vec![vector(n)],                       |n| 4 * n + 1),
     ("lse",              &[1], |n| vec![vector(n)],                       |n| 3 * n),
@@ -119,6 +128,9 @@ const ROWS: &[Row] = &[
     ("softmax",          &[1], |n| vec![vector(n)],                       |n| 5 * n * n + 5 * n - 1),
     ("times",            &[2], |n| vec![matrix(n), vector(n)],            |n| 2 * n * n - n),
     ("prod",             &[1], |n| vec![vector(n)],                       |n| 3 * n),
+    ("alternate",        &[1], |n| vec![vector(n)],                       |n| n),
+    ("negate",           &[1], |n| vec![vector(n)],                       |n| 2 * n),
+    ("flip",             &[1], |n| vec![vector(n)],                       |n| n),
     ("largest",          &[1], |n| vec![vector(n)],                       |_| 0),
     ("horner",           &[1], |n| vec![vector(n), vector(n)],            |n| 4 * n),
     ("horner",           &[2], |n| vec![vector(n), vector(n)],            |n| n),
@@ -159,6 +171,8 @@ fn columns_have_no_loop_over_the_zeros_of_a_direction() {
 #[rustfmt::skip]
 const FORMS: &[(&str, &[usize], &str)] = &[
     ("dot",              &[1], "build(size(v), \\i. w[i])"),
+    ("dott",             &[1], "build(size(v), \\i. w[i])"),
+    ("dott",             &[2], "build(size(w), \\i. v[i])"),
     ("total",            &[1], "build(size(v), \\i. 1.0)"),
     ("trace",            &[1], "build(size(m), \\i. if i.1 == i.2 then 1.0 else 0.0)"),
     ("trace_of_product", &[1], "build(size(m), \\i. a[i.2, i.1])"),
