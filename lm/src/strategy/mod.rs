@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The text of a file becomes definitions ([`parse`]), and these become strategies ([`Library`]), in which names have
-//! their meaning. A file that can be loaded has no loop whose steps may be none: [`check`] tells.
+//! their meaning. A file that can be loaded has no loop whose steps may be none: `check.rs` tells.
 //!
 //! Source: Using rewrite strategies for efficient functional automatic differentiation (FTfJP 2023),
 //! sec. 5.1.
