@@ -1,7 +1,6 @@
-//! Every step of a derivation, as `lmc demo --trace` prints it: its text reads back, it can be redone from the data
-//! alone, and the naive evaluator gives the same before and after it. Of the demos, by all derivations, and of random
-//! programs. Of the slowest demos every seventh step is evaluated, by dual numbers fewer; the campaign evaluates
-//! all.
+//! Every step of a derivation, as `lmc demo --trace` prints it: it is typed, it can be redone from the data alone, its
+//! text reads back, and the naive evaluator gives the same before and after it. Of the demos, by all derivations, and of
+//! random programs. Of long derivations some steps are read back and evaluated; the campaign does so with all.
 
 use super::each::{Outcome, alone, program, row};
 use common::cost::{pipeline, point_of_demo};
@@ -45,14 +44,13 @@ fn of_demo(demo: &Demo, derivation: Derivation) -> Outcome {
     let mut p = pipeline(demo.text, derivation)?;
     let f = FunName::base(demo.fun);
     let point = point_of_demo(&p, &f);
+    let stages = p.stages(&f, true).map_err(|error| error.to_string())?;
+    let steps: usize = stages.iter().map(|stage| stage.steps.len()).sum();
     let is_slow = matches!(demo.name, "cnn" | "det" | "gmm" | "lstm" | "minors" | "ode");
-    let spread = match derivation {
-        _ if !is_slow || large() => 1,
-        // Each step computes a derivative along each direction.
-        Derivation::Dual => 101,
-        Derivation::Jacobian | Derivation::Tupled | Derivation::Polymorphic | Derivation::Split => 7,
-    };
-    let Tally { steps, evaluated } = holds(&mut p, &f, Plan { point: &point, spread })?;
+    // By dual numbers, each step computes a derivative along each direction.
+    let most = if is_slow && derivation == Derivation::Dual { 10 } else { 60 };
+    let plan = Plan { point: &point, spread: if large() { 1 } else { steps.div_ceil(most) } };
+    let Tally { steps, evaluated } = stages_hold(&mut p, &f, &stages, plan)?;
     println!("{steps} steps, {evaluated} evaluated");
     if evaluated > 0 { Ok(()) } else { Err(format!("none of {steps} steps is evaluated")) }
 }
