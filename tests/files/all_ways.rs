@@ -20,6 +20,10 @@ use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front::{self, Choices};
 use lmc::ks::source::Source;
 use native::SourceInfo;
+use std::sync::LazyLock;
+
+/// The ways, which take longer to find than a small program takes to compile.
+static WAYS: LazyLock<Vec<Chosen>> = LazyLock::new(|| covering(2));
 
 /// Each program tests one of this many ways; the programs after it test the others.
 const SPREAD: usize = 12;
@@ -39,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
 fn of_function(number: usize, hard: Hard) -> Trial {
     let name = format!("{}::{}", hard.file, hard.name);
     each::row("all_ways::hard_programs_agree", &name, move || {
-        for way in some(&covering(2), number, SPREAD) {
+        for way in some(&WAYS, number, SPREAD) {
             // The last line printed shows the program whose native code crashed.
             println!("{}", way.1.name);
             function(&hard.text, &hard.name, &[way], number as u64);
@@ -54,17 +58,16 @@ fn demo_agrees(the_demo: &'static Demo) -> Outcome {
     let passes = loops::Selection::Only(vec![]);
     let plain = native::Options { passes, opt_level: 0, ..native::Options::exact() };
     let plain = (Choices::default(), Way::new("no pass", plain));
-    demo(the_demo, &[vec![plain], some(&covering(2), number, 10)].concat());
+    demo(the_demo, &[vec![plain], some(&WAYS, number, 10)].concat());
     Ok(())
 }
 
 /// The functions are those that the checker finds, and many of their loops are changed: by the loops, without LLVM.
 fn hard_programs_run_in_lanes_and_on_threads() {
-    let ways: Vec<Chosen> = covering(2);
     let (all, mut tally, mut names) = (hard(), Tally::default(), vec![]);
     for (number, one) in all.iter().enumerate() {
         names.push(one.name.clone());
-        for (choices, way) in some(&ways, number, SPREAD) {
+        for (choices, way) in some(&WAYS, number, SPREAD) {
             let loops = loops(one, choices, &way);
             tally.in_lanes += loops.matches(" lanes ").count();
             tally.divided += usize::from(loops.contains(" on threads"));
@@ -136,5 +139,5 @@ fn every_pair_of_choices_is_there() {
             assert!(rows.iter().any(|row| row[i] == a && row[j] == b), "{i} {a}, {j} {b}");
         }
     }
-    assert_eq!(covering(2).len(), rows.len());
+    assert_eq!(WAYS.len(), rows.len());
 }

@@ -48,7 +48,11 @@ fn of_demo(demo: &Demo, derivation: Derivation) -> Outcome {
     let steps: usize = stages.iter().map(|stage| stage.steps.len()).sum();
     let is_slow = matches!(demo.name, "cnn" | "det" | "gmm" | "lstm" | "minors" | "ode");
     // By dual numbers, each step computes a derivative along each direction.
-    let most = if is_slow && derivation == Derivation::Dual { 10 } else { 60 };
+    let most = match (is_slow, derivation) {
+        (true, Derivation::Dual) => 10,
+        (true, _) => 20,
+        (false, _) => 60,
+    };
     let plan = Plan { point: &point, spread: if large() { 1 } else { steps.div_ceil(most) } };
     let Tally { steps, evaluated } = stages_hold(&mut p, &f, &stages, plan)?;
     println!("{steps} steps, {evaluated} evaluated");

@@ -3,6 +3,7 @@
 
 use crate::generate_arrays::Generated;
 use crate::native::{Case, Way};
+use crate::random::large;
 use crate::ways::Chosen;
 use lm::random::SplitMix;
 use lm::types::Type;
@@ -42,12 +43,17 @@ fn cases(text: &str, f: &str, ways: &[Chosen]) -> Vec<Case> {
     all.into_iter().map(|(choices, ways)| Case::derived(text, f, choices, &ways)).collect()
 }
 
-/// Compares a function at all sizes around those of vectors.
+/// Sizes around those of vectors: none, less than one, one, several, and all rests. The others are for the campaign.
+const SIZES: [usize; 10] = [0, 1, 2, 3, 5, 7, 8, 9, 15, 17];
+const MORE_SIZES: [usize; 3] = [4, 16, 23];
+
+/// Compares a function at sizes around those of vectors.
 ///
 /// Panics where one differs.
 pub fn function(text: &str, f: &str, ways: &[Chosen], seed: u64) {
     for mut case in cases(text, f, ways) {
-        for size in [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23] {
+        let more = if large() { &MORE_SIZES[..] } else { &[] };
+        for &size in SIZES.iter().chain(more) {
             case.agrees_sized(&[size], false, seed + size as u64);
         }
         for (i, sizes) in [&[1, 2][..], &[0, 3], &[7, 8, 9], &[2, 5, 17]].iter().enumerate() {
