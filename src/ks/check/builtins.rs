@@ -63,19 +63,19 @@ pub struct Builtin {
 
 const REAL: &[&str] = &["Float -> Float"];
 const REALS: &[&str] = &["Float Float -> Float"];
-const NUMBER: &[&str] = &["Float -> Float", "Integer -> Integer"];
+const NUMBER: &[&str] = &["Float -> Float", "Integer -> Integer", "(Tensor i t) -> (Tensor i t)"];
 const NUMBERS: &[&str] = &["Float Float -> Float", "Integer Integer -> Integer"];
-const VECTORS: &[&str] = &["(Vec t) (Vec t) -> (Vec t)"];
+const TENSORS: &[&str] = &["(Tensor i t) (Tensor i t) -> (Tensor i t)"];
 const OWN: &[&str] = &[];
 
 #[rustfmt::skip]
 const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("add",           NUMBERS,                      Core(Prim::Add)),
     ("sub",           NUMBERS,                      Core(Prim::Sub)),
-    ("add",           VECTORS,                      Core(Prim::Add)),
-    ("sub",           VECTORS,                      Core(Prim::Sub)),
+    ("add",           TENSORS,                      Core(Prim::Add)),
+    ("sub",           TENSORS,                      Core(Prim::Sub)),
     ("mul",           NUMBERS,                      Core(Prim::Mul)),
-    ("mul",           &["Float (Vec Float) -> (Vec Float)"], Core(Prim::Mul)),
+    ("mul",           &["Float (Tensor i Float) -> (Tensor i Float)"], Core(Prim::Mul)),
     ("mul",           &["Float Integer -> Float"],  MulInteger),
     ("div",           NUMBERS,                      Core(Prim::Div)),
     ("neg",           NUMBER,                       Core(Prim::Neg)),
@@ -294,6 +294,8 @@ impl Builtin {
     fn admits(&self, args: &[Type]) -> bool {
         match self.meaning {
             Core(Prim::Add | Prim::Sub) => args.iter().all(is_numeric),
+            // The core's negates the Floats of a tensor only.
+            Core(Prim::Neg) => args.iter().all(|ty| *ty == Type::Integer || ty.tangent() == *ty),
             Primitive(Prim::Add | Prim::Sub) => args.iter().all(Type::has_sums),
             Core(Prim::SumBuild) | Primitive(Prim::SumBuild) => match args.last() {
                 Some(Type::Lam(_, t)) => is_numeric(t),
