@@ -1,9 +1,9 @@
 //! The built-in functions of the language: one row for each name and kind of argument.
 //!
 //! A row gives the argument types of a name, and the term that a call becomes. Most become a
-//! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds vectors.
-//! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` and the
-//! functions of the C library have rows, too, made from their text and from the rows of [`lm::libm`].
+//! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds any vectors.
+//! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` and `linalg.ks` and
+//! the functions of the C library have rows, too, made from their text and from the rows of [`lm::libm`].
 
 use crate::ks::check::shapes::is_shape_of;
 use crate::ks::check::terms::argument_type;
@@ -31,7 +31,7 @@ pub enum Meaning {
     /// The primitive applied to the arguments, on all types that the core has it for: `$prim$add`.
     /// Printed programs that define an `add` of their own need this name.
     Primitive(Prim),
-    /// The body of the definition of that number in `arrays.ks`.
+    /// The body of the definition of that number in `arrays.ks` and `linalg.ks`.
     Generic(usize),
     /// The shape of the argument.
     Shape,
@@ -187,6 +187,12 @@ impl Builtin {
         }
     }
 
+    /// Returns whether it is of the library, `linalg.ks`: a program may have a variable or an external function of its
+    /// name, as if the name were unknown.
+    pub(super) fn is_library(&self) -> bool {
+        matches!(self.meaning, Generic(number) if written::DEFINITIONS[number].is_library)
+    }
+
     /// Returns the type of the result for arguments that it takes.
     pub(super) fn result(&self, args: &[Type]) -> Option<Type> {
         match self.meaning {
@@ -251,9 +257,11 @@ pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
 }
 
 /// Returns whether a name is that of a built-in whose result may be a tuple: its type is one, or depends on arguments.
+/// The library does not count. See Note [Two readings of a let] in `lets.rs`.
 pub(super) fn may_give_tuple(name: &str) -> bool {
     let never = ["Float", "Integer", "Bool", "String", "(Vec", "(Tensor", "(LM"];
-    let mut results = rows(name).flat_map(|row| row.typings()).filter_map(|text| text.rsplit("-> ").next());
+    let core = rows(name).filter(|row| !row.is_library());
+    let mut results = core.flat_map(|row| row.typings()).filter_map(|text| text.rsplit("-> ").next());
     results.any(|result| !never.iter().any(|start| result.starts_with(start)))
 }
 
