@@ -8,14 +8,14 @@
 use crate::ks::check::shapes::is_shape_of;
 use crate::ks::check::terms::argument_type;
 use crate::ks::check::written;
-use lm::libm::{self, Libm};
+use lm::libm;
 use lm::prim::{ALL, JacobianRule, Prim};
 use lm::scheme::{Named, Rule};
 use lm::term::{Fun, FunName};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The term that a built-in becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,7 @@ pub struct Builtin {
     typing: &'static [&'static str],
     /// The meaning.
     pub meaning: Meaning,
+    rules: OnceLock<Vec<Rule>>,
 }
 
 const REAL: &[&str] = &["Float -> Float"];
@@ -158,28 +159,29 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("$BENCH",        OWN,                          Core(Prim::Bench)),
 ];
 
-static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {
-    let written = ROWS.iter().map(|&(name, typing, meaning)| Builtin { name: name.into(), typing, meaning });
-    let function = |&f: &Libm| Builtin { name: f.name().into(), typing: OWN, meaning: Core(Prim::Libm(f)) };
-    let functions = libm::ALL.iter().map(function);
-    let primitive = |&p: &Prim| {
-        let name = format!("{PRIMITIVE_PREFIX}{}", p.name()).into();
-        Builtin { name, typing: OWN, meaning: Primitive(p) }
-    };
-    let rules = |row: Builtin| {
-        let rules = row.typings().iter().map(|text| Rule::parse(text)).collect();
-        (row, rules)
-    };
+static BUILTINS: LazyLock<Vec<Builtin>> = LazyLock::new(|| {
+    let written = ROWS.iter().map(|&(name, typing, meaning)| Builtin::new(name, typing, meaning));
+    let functions = libm::ALL.iter().map(|&f| Builtin::new(f.name(), OWN, Core(Prim::Libm(f))));
+    let primitive = |&p: &Prim| Builtin::new(format!("{PRIMITIVE_PREFIX}{}", p.name()), OWN, Primitive(p));
     let generic = |(i, g): (usize, &written::Definition)| {
         // The table lives as long as the program.
         let typing: &'static str = g.typing.clone().leak();
-        Builtin { name: g.name.to_string().into(), typing: vec![typing].leak(), meaning: Generic(i) }
+        Builtin::new(g.name.to_string(), vec![typing].leak(), Generic(i))
     };
     let generics = written::DEFINITIONS.iter().enumerate().map(generic);
-    functions.chain(written).chain(generics).chain(ALL.iter().map(primitive)).map(rules).collect()
+    functions.chain(written).chain(generics).chain(ALL.iter().map(primitive)).collect()
 });
 
 impl Builtin {
+    fn new(name: impl Into<Cow<'static, str>>, typing: &'static [&'static str], meaning: Meaning) -> Builtin {
+        Builtin { name: name.into(), typing, meaning, rules: OnceLock::new() }
+    }
+
+    /// Returns the typings, read: a program asks for those of few rows.
+    fn rules(&self) -> &[Rule] {
+        self.rules.get_or_init(|| self.typings().iter().map(|text| Rule::parse(text)).collect())
+    }
+
     fn typings(&self) -> &'static [&'static str] {
         match self.meaning {
             Core(prim) | Primitive(prim) if self.typing.is_empty() => prim.typing(),
@@ -219,7 +221,7 @@ impl Builtin {
 
     /// Returns the types of its type variables for these arguments, and the result type.
     pub(super) fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
-        self.typings().iter().find_map(|text| Rule::parse(text).instance(args))
+        self.rules().iter().find_map(|rule| rule.instance(args))
     }
 
     /// Returns the argument types it takes, as text, one for each alternative.
@@ -229,10 +231,10 @@ impl Builtin {
 
     /// Returns how many arguments it takes, when that is one number.
     pub fn arity(&self) -> Option<usize> {
-        let mut counts = self.typings().iter().map(|text| {
-            let rule = Rule::parse(text);
-            (!text.contains("..")).then(|| (0..5).find(|&n| rule.at_arity(n).is_some())).flatten()
-        });
+        let mut counts =
+            self.typings().iter().zip(self.rules()).map(|(text, rule)| {
+                (!text.contains("..")).then(|| (0..5).find(|&n| rule.at_arity(n).is_some())).flatten()
+            });
         let first = counts.next()??;
         counts.all(|n| n == Some(first)).then_some(first)
     }
@@ -241,19 +243,15 @@ impl Builtin {
 /// The rows of each name, by their places in `BUILTINS`.
 static PLACES: LazyLock<FxHashMap<&str, Vec<usize>>> = LazyLock::new(|| {
     let mut places: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
-    for (place, (row, _)) in BUILTINS.iter().enumerate() {
+    for (place, row) in BUILTINS.iter().enumerate() {
         places.entry(&row.name).or_default().push(place);
     }
     places
 });
 
-fn named(name: &str) -> impl Iterator<Item = &'static (Builtin, Vec<Rule>)> {
-    PLACES.get(name).into_iter().flatten().map(|&place| &BUILTINS[place])
-}
-
 /// Returns the rows of a name.
 pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
-    named(name).map(|(row, _)| row)
+    PLACES.get(name).into_iter().flatten().map(|&place| &BUILTINS[place])
 }
 
 /// Returns whether a name is that of a built-in whose result may be a tuple: its type is one, or depends on arguments.
@@ -267,15 +265,13 @@ pub(super) fn may_give_tuple(name: &str) -> bool {
 
 /// Returns the typings of a name, in order.
 pub(super) fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
-    named(name).flat_map(|(_, rules)| rules)
+    rows(name).flat_map(Builtin::rules)
 }
 
 /// Returns the row of a name that takes arguments of these types.
 pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
-    let fits = |(row, rules): &&(Builtin, Vec<Rule>)| {
-        row.admits(args) && rules.iter().any(|rule| rule.says_functions(args) && rule.result(args).is_some())
-    };
-    named(name).find(fits).map(|(row, _)| row)
+    let says = |rule: &Rule| rule.says_functions(args) && rule.result(args).is_some();
+    rows(name).find(|row| row.admits(args) && row.rules().iter().any(says))
 }
 
 /// Returns whether a built-in of that name would take such arguments if functions were values.
@@ -286,14 +282,14 @@ pub(super) fn takes_no_functions(name: &str, args: &[Type]) -> bool {
 
 /// Returns every name with each of its typings, those of `$prim$` apart, in the order of the table.
 pub fn typings() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
+    let rows = BUILTINS.iter().filter(|row| !matches!(row.meaning, Primitive(_)));
     rows.flat_map(|row| row.typings().iter().map(|text| (&*row.name, *text)))
 }
 
 /// Returns the name and the typing that a call with arguments of these types uses.
 pub fn typing_of(name: &str, args: &[Type]) -> Option<(&'static str, &'static str)> {
     let row = select(name, args)?;
-    let text = row.typings().iter().find(|text| Rule::parse(text).result(args).is_some())?;
+    let (text, _) = row.typings().iter().zip(row.rules()).find(|(_, rule)| rule.result(args).is_some())?;
     Some((&row.name, text))
 }
 
@@ -367,6 +363,6 @@ pub(super) fn builtin_arguments(name: &FunName) -> Vec<Type> {
 
 /// Returns every name, in the order of the table; those with several rows are repeated.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let shown = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
+    let shown = BUILTINS.iter().filter(|row| !matches!(row.meaning, Primitive(_)));
     shown.map(|row| &*row.name)
 }

@@ -22,24 +22,26 @@ pub struct Definition {
 /// All of them, those of the library last.
 pub static DEFINITIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
     let texts = [(include_str!("../arrays.ks"), false), (include_str!("../linalg.ks"), true)];
-    let of_text = |(text, is_library)| read(text).forms.into_iter().map(move |form| definition(&form, is_library));
+    let of_text = |(text, is_library)| read(text).forms.into_iter().map(move |form| definition(form, is_library));
     texts.into_iter().flat_map(of_text).collect()
 });
 
 /// Reads `(def name T ((x : T1) ...) body)`. Panics when it is another form: the text is our own.
-fn definition(form: &Sexp, is_library: bool) -> Definition {
-    let [_, name, result, params, body] = list(form) else { panic!("malformed definition {form:?}") };
-    let params = list(params);
+fn definition(form: Sexp, is_library: bool) -> Definition {
+    let Shape::List(items) = form.shape else { panic!("a definition is a list") };
+    let [_, name, result, params, body] =
+        <[Sexp; 5]>::try_from(items).unwrap_or_else(|items| panic!("malformed definition {items:?}"));
+    let params = list(&params);
     let params = if params.first().is_some_and(|p| symbol(p).is_some()) {
         vec![params]
     } else {
         params.iter().map(list).collect()
     };
-    let typing = params.iter().map(|p| type_text(&p[2..])).chain(["->".into(), text(result)]);
+    let typing = params.iter().map(|p| type_text(&p[2..])).chain(["->".into(), text(&result)]);
     let typing = typing.collect::<Vec<_>>().join(" ");
     let named = |s: &Sexp| symbol(s).unwrap_or_else(|| panic!("{s:?} is no name")).clone();
     let params = params.iter().map(|p| named(&p[0])).collect();
-    Definition { name: named(name), typing, params, body: body.clone(), is_library }
+    Definition { name: named(&name), typing, params, body, is_library }
 }
 
 fn list(s: &Sexp) -> &[Sexp] {
