@@ -218,6 +218,11 @@ impl Facts {
     /// Returns a number, or a tuple of numbers, as two sizes that are equal are written: names of sizes stand for their
     /// terms, and the size of a tensor that is made is what it is made with.
     fn number(&self, e: &Expr) -> Expr {
+        let n = self.number_shown(e);
+        if self.equal.is_empty() { n } else { self.first_of_equal(n) }
+    }
+
+    fn number_shown(&self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::Var(x) => match self.names.get(&x.id()) {
                 Some(named) if is_size(&named.term) => self.number(&named.term),
@@ -246,7 +251,11 @@ impl Facts {
     }
 
     fn size_of(&self, v: &Expr) -> Expr {
-        let n = self.size_shown(v);
+        self.first_of_equal(self.size_shown(v))
+    }
+
+    /// Returns the size, or the one that a check found to be equal.
+    fn first_of_equal(&self, n: Expr) -> Expr {
         self.equal.iter().rev().find(|(same, _)| *same == n).map_or(n, |(_, n)| n.clone())
     }
 

@@ -96,13 +96,15 @@ impl Input {
         self.places.keys().filter(written).cloned().collect()
     }
 
-    /// Returns the function that the user names: `f`, or `[f ArgType]` for one of several overloads.
+    /// Returns the function that the user names: `f`, or `[f ArgType]` for one of several overloads. Functions that the
+    /// checker makes of a program, such as `deriv$1`, have names, too.
     pub fn function(&self, given: &str) -> Result<FunName, Failure> {
         let all: Vec<&FunName> = self.places.keys().filter(|name| name.derivations.is_empty()).collect();
         let fitting: Vec<&&FunName> =
             all.iter().filter(|name| name.to_string() == given || (&*name.base == given)).collect();
         match fitting.as_slice() {
             [one] => Ok((**one).clone()),
+            [] if self.pipeline.program().defs.contains_key(&FunName::base(given)) => Ok(FunName::base(given)),
             [] => {
                 let known: Vec<String> = all.iter().map(|name| name.to_string()).collect();
                 let known = if known.is_empty() { "no functions".into() } else { known.join(", ") };
@@ -169,7 +171,7 @@ impl Input {
 
     /// Returns an error of a derivation, at the place of its function.
     pub fn underivable(&self, error: pipeline::Error) -> Failure {
-        let place = error.function().and_then(|name| self.places.get(&without_derivations(name))).copied();
+        let place = error.function().and_then(|name| self.place(name));
         let span = error.span().or(place);
         let Some(strategy) = error.strategy_place() else {
             return shown(&self.source, &[Diagnostic { span, ..error.into() }], self.format);
@@ -204,23 +206,31 @@ impl Input {
         format!("{file}:{line}:{column}: {}", self.explained(error))
     }
 
+    /// Returns the place of a function, or of the function that it is a derivative of: that of its name, or of the term
+    /// that it was made of.
+    pub fn place(&self, name: &FunName) -> Option<Span> {
+        let written = name.as_written();
+        let of_term = || self.pipeline.program().defs.get(&written).map(|def| def.body.span());
+        self.places.get(&written).copied().or_else(of_term).filter(|span| *span != Span::default())
+    }
+
     /// Returns a failure of the code generator, at its place if it has one.
     pub fn not_compiled(&self, error: native::Error) -> Failure {
         match &error {
             native::Error::Loops(loops::Error::Unsupported { span, .. }) if *span != Span::default() => {
                 self.wrong_at(*span, error.to_string())
             }
-            native::Error::NoInterface(name, _) if self.places.contains_key(&name.as_written()) => {
-                self.wrong_at(self.places[&name.as_written()], error.to_string())
-            }
+            native::Error::NoInterface(name, _) => match self.place(name) {
+                Some(place) => self.wrong_at(place, error.to_string()),
+                None => Failure::Wrong(error.to_string()),
+            },
             _ => Failure::Wrong(error.to_string()),
         }
     }
 
     /// Shows warnings about functions, at the places of their names.
     pub fn warn_of(&self, warnings: impl IntoIterator<Item = (FunName, Diagnostic)>) {
-        let place = |name: &FunName| self.places.get(&without_derivations(name)).copied();
-        let placed = warnings.into_iter().map(|(name, warning)| Diagnostic { span: place(&name), ..warning });
+        let placed = warnings.into_iter().map(|(name, warning)| Diagnostic { span: self.place(&name), ..warning });
         let placed: Vec<Diagnostic> = placed.collect();
         if !placed.is_empty() {
             shown(&self.source, &placed, self.format);
@@ -246,10 +256,6 @@ impl Input {
         let files = self.source.files().map(|(start, file)| (start, file.name(), file.text()));
         SourceInfo::of_files(self.source.name(), files)
     }
-}
-
-fn without_derivations(name: &FunName) -> FunName {
-    name.as_written()
 }
 
 /// Shows errors of a text.

@@ -128,6 +128,7 @@ fn run(page: &str) -> usize {
 const PAGES: &[&str] = &[
     "README.md",
     "docs/tutorial.md",
+    "docs/linalg.md",
     "docs/derivations.md",
     "docs/embedding.md",
     "docs/loops.md",

@@ -41,3 +41,28 @@ fn sizes_that_differ_by_a_number_are_compared() {
     assert!(!facts.is_below(&i, &minus(&n, 1)));
     assert!(!facts.is_below(&plus(&i, 2), &size(&w)));
 }
+
+/// `let n = $common_size(build(size(m).2, ..), v) in build(n, λi. ..)`
+#[test]
+fn sizes_that_a_check_found_equal_are_equal_where_they_are_components() {
+    let mut supply = Supply::default();
+    let m = supply.fresh("m", Type::Tensor(2, Type::Float.into()));
+    let v = supply.fresh("v", Type::Tensor(1, Type::Float.into()));
+    let (n, i, j) =
+        (supply.fresh("n", Type::Integer), supply.fresh("i", Type::Integer), supply.fresh("j", Type::Integer));
+    let columns = Expr::get(2, size(&m));
+    let built = Expr::prim(Prim::Build, [columns.clone(), Expr::lam(j, Expr::float(0.0))]);
+    let mut facts = Facts::default();
+    assert!(!facts.are_equal(&size(&v), &columns));
+
+    let mark = facts.mark();
+    let check = Expr::prim(Prim::CommonSize, [Expr::var(&v), built]);
+    facts.name(&Binding { pattern: Pattern::Var(n.clone()), rhs: check }, false);
+    facts.index(&i, &Expr::var(&n));
+    assert!(facts.are_equal(&size(&v), &columns));
+    assert!(facts.is_below(&Expr::var(&i), &columns) && facts.is_below(&Expr::var(&i), &size(&v)));
+    assert!(!facts.is_below(&Expr::var(&i), &Expr::get(1, size(&m))));
+
+    facts.forget_since(mark);
+    assert!(!facts.are_equal(&size(&v), &columns));
+}

@@ -178,7 +178,7 @@ fn has_derivatives(input: &Input, fun: &Fun) -> Result<(), Failure> {
     };
     let name = &fun.name;
     let message = format!("`{name}` {lack} no Float: it has no derivative; `--entries primal` measures it alone");
-    Err(input.wrong_at(input.places[name], message))
+    Err(input.wrong_at(input.place(name).unwrap_or_default(), message))
 }
 
 /// Returns the argument that an option or the program gives.

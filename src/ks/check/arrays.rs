@@ -108,14 +108,14 @@ fn placed(e: &Expr, span: Span) -> Expr {
     if e.span() == Span::default() && !matches!(e.kind(), Kind::Let(..)) { e.at(span) } else { e }
 }
 
-fn get(i: usize, n: usize, tuple: &Expr, span: Span) -> Expr {
+pub(super) fn get(i: usize, n: usize, tuple: &Expr, span: Span) -> Expr {
     apply(Op::Get(i, n), vec![tuple.clone()], span)
 }
 
-fn size(tensor: &Expr, span: Span) -> Expr {
+pub(super) fn size(tensor: &Expr, span: Span) -> Expr {
     apply(Op::Prim(Prim::Size), vec![tensor.clone()], span)
 }
 
-fn element(i: &Expr, tensor: &Expr, span: Span) -> Expr {
+pub(super) fn element(i: &Expr, tensor: &Expr, span: Span) -> Expr {
     apply(Op::Prim(Prim::Index), vec![i.clone(), tensor.clone()], span)
 }

@@ -1,21 +1,21 @@
 //! The built-in functions of the language: one row for each name and kind of argument.
 //!
 //! A row gives the argument types of a name, and the term that a call becomes. Most become a
-//! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds vectors.
-//! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` and the
-//! functions of the C library have rows, too, made from their text and from the rows of [`lm::libm`].
+//! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds any vectors.
+//! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` and `linalg.ks` and
+//! the functions of the C library have rows, too, made from their text and from the rows of [`lm::libm`].
 
 use crate::ks::check::shapes::is_shape_of;
 use crate::ks::check::terms::argument_type;
 use crate::ks::check::written;
-use lm::libm::{self, Libm};
+use lm::libm;
 use lm::prim::{ALL, JacobianRule, Prim};
 use lm::scheme::{Named, Rule};
 use lm::term::{Fun, FunName};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The term that a built-in becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Meaning {
     /// The primitive applied to the arguments, on all types that the core has it for: `$prim$add`.
     /// Printed programs that define an `add` of their own need this name.
     Primitive(Prim),
-    /// The body of the definition of that number in `arrays.ks`.
+    /// The body of the definition of that number in `arrays.ks` and `linalg.ks`.
     Generic(usize),
     /// The shape of the argument.
     Shape,
@@ -59,23 +59,24 @@ pub struct Builtin {
     typing: &'static [&'static str],
     /// The meaning.
     pub meaning: Meaning,
+    rules: OnceLock<Vec<Rule>>,
 }
 
 const REAL: &[&str] = &["Float -> Float"];
 const REALS: &[&str] = &["Float Float -> Float"];
-const NUMBER: &[&str] = &["Float -> Float", "Integer -> Integer"];
+const NUMBER: &[&str] = &["Float -> Float", "Integer -> Integer", "(Tensor i t) -> (Tensor i t)"];
 const NUMBERS: &[&str] = &["Float Float -> Float", "Integer Integer -> Integer"];
-const VECTORS: &[&str] = &["(Vec t) (Vec t) -> (Vec t)"];
+const TENSORS: &[&str] = &["(Tensor i t) (Tensor i t) -> (Tensor i t)"];
 const OWN: &[&str] = &[];
 
 #[rustfmt::skip]
 const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("add",           NUMBERS,                      Core(Prim::Add)),
     ("sub",           NUMBERS,                      Core(Prim::Sub)),
-    ("add",           VECTORS,                      Core(Prim::Add)),
-    ("sub",           VECTORS,                      Core(Prim::Sub)),
+    ("add",           TENSORS,                      Core(Prim::Add)),
+    ("sub",           TENSORS,                      Core(Prim::Sub)),
     ("mul",           NUMBERS,                      Core(Prim::Mul)),
-    ("mul",           &["Float (Vec Float) -> (Vec Float)"], Core(Prim::Mul)),
+    ("mul",           &["Float (Tensor i Float) -> (Tensor i Float)"], Core(Prim::Mul)),
     ("mul",           &["Float Integer -> Float"],  MulInteger),
     ("div",           NUMBERS,                      Core(Prim::Div)),
     ("neg",           NUMBER,                       Core(Prim::Neg)),
@@ -158,33 +159,40 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("$BENCH",        OWN,                          Core(Prim::Bench)),
 ];
 
-static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {
-    let written = ROWS.iter().map(|&(name, typing, meaning)| Builtin { name: name.into(), typing, meaning });
-    let function = |&f: &Libm| Builtin { name: f.name().into(), typing: OWN, meaning: Core(Prim::Libm(f)) };
-    let functions = libm::ALL.iter().map(function);
-    let primitive = |&p: &Prim| {
-        let name = format!("{PRIMITIVE_PREFIX}{}", p.name()).into();
-        Builtin { name, typing: OWN, meaning: Primitive(p) }
-    };
-    let rules = |row: Builtin| {
-        let rules = row.typings().iter().map(|text| Rule::parse(text)).collect();
-        (row, rules)
-    };
+static BUILTINS: LazyLock<Vec<Builtin>> = LazyLock::new(|| {
+    let written = ROWS.iter().map(|&(name, typing, meaning)| Builtin::new(name, typing, meaning));
+    let functions = libm::ALL.iter().map(|&f| Builtin::new(f.name(), OWN, Core(Prim::Libm(f))));
+    let primitive = |&p: &Prim| Builtin::new(format!("{PRIMITIVE_PREFIX}{}", p.name()), OWN, Primitive(p));
     let generic = |(i, g): (usize, &written::Definition)| {
         // The table lives as long as the program.
         let typing: &'static str = g.typing.clone().leak();
-        Builtin { name: g.name.to_string().into(), typing: vec![typing].leak(), meaning: Generic(i) }
+        Builtin::new(g.name.to_string(), vec![typing].leak(), Generic(i))
     };
     let generics = written::DEFINITIONS.iter().enumerate().map(generic);
-    functions.chain(written).chain(generics).chain(ALL.iter().map(primitive)).map(rules).collect()
+    functions.chain(written).chain(generics).chain(ALL.iter().map(primitive)).collect()
 });
 
 impl Builtin {
+    fn new(name: impl Into<Cow<'static, str>>, typing: &'static [&'static str], meaning: Meaning) -> Builtin {
+        Builtin { name: name.into(), typing, meaning, rules: OnceLock::new() }
+    }
+
+    /// Returns the typings, read: a program asks for those of few rows.
+    fn rules(&self) -> &[Rule] {
+        self.rules.get_or_init(|| self.typings().iter().map(|text| Rule::parse(text)).collect())
+    }
+
     fn typings(&self) -> &'static [&'static str] {
         match self.meaning {
             Core(prim) | Primitive(prim) if self.typing.is_empty() => prim.typing(),
             _ => self.typing,
         }
+    }
+
+    /// Returns whether it is of the library, `linalg.ks`: a program may have a variable or an external function of its
+    /// name, as if the name were unknown.
+    pub(super) fn is_library(&self) -> bool {
+        matches!(self.meaning, Generic(number) if written::DEFINITIONS[number].is_library)
     }
 
     /// Returns the type of the result for arguments that it takes.
@@ -213,7 +221,7 @@ impl Builtin {
 
     /// Returns the types of its type variables for these arguments, and the result type.
     pub(super) fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
-        self.typings().iter().find_map(|text| Rule::parse(text).instance(args))
+        self.rules().iter().find_map(|rule| rule.instance(args))
     }
 
     /// Returns the argument types it takes, as text, one for each alternative.
@@ -223,10 +231,10 @@ impl Builtin {
 
     /// Returns how many arguments it takes, when that is one number.
     pub fn arity(&self) -> Option<usize> {
-        let mut counts = self.typings().iter().map(|text| {
-            let rule = Rule::parse(text);
-            (!text.contains("..")).then(|| (0..5).find(|&n| rule.at_arity(n).is_some())).flatten()
-        });
+        let mut counts =
+            self.typings().iter().zip(self.rules()).map(|(text, rule)| {
+                (!text.contains("..")).then(|| (0..5).find(|&n| rule.at_arity(n).is_some())).flatten()
+            });
         let first = counts.next()??;
         counts.all(|n| n == Some(first)).then_some(first)
     }
@@ -235,39 +243,35 @@ impl Builtin {
 /// The rows of each name, by their places in `BUILTINS`.
 static PLACES: LazyLock<FxHashMap<&str, Vec<usize>>> = LazyLock::new(|| {
     let mut places: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
-    for (place, (row, _)) in BUILTINS.iter().enumerate() {
+    for (place, row) in BUILTINS.iter().enumerate() {
         places.entry(&row.name).or_default().push(place);
     }
     places
 });
 
-fn named(name: &str) -> impl Iterator<Item = &'static (Builtin, Vec<Rule>)> {
+/// Returns the rows of a name.
+pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
     PLACES.get(name).into_iter().flatten().map(|&place| &BUILTINS[place])
 }
 
-/// Returns the rows of a name.
-pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
-    named(name).map(|(row, _)| row)
-}
-
 /// Returns whether a name is that of a built-in whose result may be a tuple: its type is one, or depends on arguments.
+/// The library does not count. See Note [Two readings of a let] in `lets.rs`.
 pub(super) fn may_give_tuple(name: &str) -> bool {
     let never = ["Float", "Integer", "Bool", "String", "(Vec", "(Tensor", "(LM"];
-    let mut results = rows(name).flat_map(|row| row.typings()).filter_map(|text| text.rsplit("-> ").next());
+    let core = rows(name).filter(|row| !row.is_library());
+    let mut results = core.flat_map(|row| row.typings()).filter_map(|text| text.rsplit("-> ").next());
     results.any(|result| !never.iter().any(|start| result.starts_with(start)))
 }
 
 /// Returns the typings of a name, in order.
 pub(super) fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
-    named(name).flat_map(|(_, rules)| rules)
+    rows(name).flat_map(Builtin::rules)
 }
 
 /// Returns the row of a name that takes arguments of these types.
 pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
-    let fits = |(row, rules): &&(Builtin, Vec<Rule>)| {
-        row.admits(args) && rules.iter().any(|rule| rule.says_functions(args) && rule.result(args).is_some())
-    };
-    named(name).find(fits).map(|(row, _)| row)
+    let says = |rule: &Rule| rule.says_functions(args) && rule.result(args).is_some();
+    rows(name).find(|row| row.admits(args) && row.rules().iter().any(says))
 }
 
 /// Returns whether a built-in of that name would take such arguments if functions were values.
@@ -278,14 +282,14 @@ pub(super) fn takes_no_functions(name: &str, args: &[Type]) -> bool {
 
 /// Returns every name with each of its typings, those of `$prim$` apart, in the order of the table.
 pub fn typings() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
+    let rows = BUILTINS.iter().filter(|row| !matches!(row.meaning, Primitive(_)));
     rows.flat_map(|row| row.typings().iter().map(|text| (&*row.name, *text)))
 }
 
 /// Returns the name and the typing that a call with arguments of these types uses.
 pub fn typing_of(name: &str, args: &[Type]) -> Option<(&'static str, &'static str)> {
     let row = select(name, args)?;
-    let text = row.typings().iter().find(|text| Rule::parse(text).result(args).is_some())?;
+    let (text, _) = row.typings().iter().zip(row.rules()).find(|(_, rule)| rule.result(args).is_some())?;
     Some((&row.name, text))
 }
 
@@ -294,6 +298,8 @@ impl Builtin {
     fn admits(&self, args: &[Type]) -> bool {
         match self.meaning {
             Core(Prim::Add | Prim::Sub) => args.iter().all(is_numeric),
+            // The core's negates the Floats of a tensor only.
+            Core(Prim::Neg) => args.iter().all(|ty| *ty == Type::Integer || ty.tangent() == *ty),
             Primitive(Prim::Add | Prim::Sub) => args.iter().all(Type::has_sums),
             Core(Prim::SumBuild) | Primitive(Prim::SumBuild) => match args.last() {
                 Some(Type::Lam(_, t)) => is_numeric(t),
@@ -357,6 +363,6 @@ pub(super) fn builtin_arguments(name: &FunName) -> Vec<Type> {
 
 /// Returns every name, in the order of the table; those with several rows are repeated.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    let shown = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
+    let shown = BUILTINS.iter().filter(|row| !matches!(row.meaning, Primitive(_)));
     shown.map(|row| &*row.name)
 }

@@ -60,6 +60,11 @@ impl Checker {
         !self.functions.overloads(base).is_empty() || builtins::rows(base).next().is_some() || is_projection(base)
     }
 
+    /// Returns whether a name means a function of the library, which the program does not define.
+    pub(super) fn is_of_library(&self, base: &str) -> bool {
+        self.functions.overloads(base).is_empty() && builtins::rows(base).any(Builtin::is_library)
+    }
+
     /// Reports a name that is no function's.
     pub(super) fn unknown<T>(&mut self, name: &str, span: Span) -> Option<T> {
         // As long as the borrow of the other names.

@@ -4,7 +4,7 @@
 //! declaration has no effect, if it gives the type that the function has.
 
 use crate::derive::typing;
-use crate::ks::check::builtins::builtin_function;
+use crate::ks::check::builtins::{Builtin, builtin_function, rows};
 use crate::ks::check::head::Header;
 use crate::ks::check::terms::argument_type;
 use lm::term::{Derivative, Fun, FunName};
@@ -13,10 +13,12 @@ use rustc_hash::FxHashSet;
 
 /// Returns whether the declaration gives a built-in, or the Jacobian of a built-in, the type that it has.
 ///
-/// Only the compiler can make linear maps, so a Jacobian cannot be implemented elsewhere. Other derivatives can.
+/// Only the compiler can make linear maps, so a Jacobian cannot be implemented elsewhere. Other derivatives can, and
+/// functions of the library.
 pub fn is_of_builtin(declared: &Fun) -> bool {
     let Fun { name, params: _, result } = declared;
-    if !name.derivations.iter().all(|derivative| matches!(derivative, Derivative::D | Derivative::Dt)) {
+    let is_map = |derivative: &Derivative| matches!(derivative, Derivative::D | Derivative::Dt);
+    if !name.derivations.iter().all(is_map) || rows(&name.base).any(Builtin::is_library) {
         return false;
     }
     let argument = declared.argument();

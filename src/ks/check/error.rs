@@ -244,6 +244,26 @@ pub fn hidden_function(name: impl Display) -> Diagnostic {
         .remedy("give the variable another name")
 }
 
+/// Makes the error for a `deriv` by a term that is no variable.
+pub fn no_variable() -> Diagnostic {
+    Diagnostic::error("E245", "`deriv` differentiates by a variable")
+        .label("this is no variable")
+        .remedy("give it a name, and use the name in the term: `(let (y e) (deriv (f y) y))`")
+}
+
+/// Makes the error for a `deriv` by a variable of a type without directions.
+pub fn no_directions(name: impl Display, ty: &Type) -> Diagnostic {
+    Diagnostic::error("E245", format!("`deriv` needs a Float or a tensor of Floats, but `{name}` has type `{ty}`"))
+        .label("no directions to differentiate along")
+        .remedy("differentiate by each Float or tensor in it, or define a function f of it and write `[jac f]`")
+}
+
+/// Makes the error for a `deriv` of a term that gives or uses linear maps.
+pub fn deriv_of_map(ty: &Type) -> Diagnostic {
+    Diagnostic::error("E245", format!("`deriv` cannot differentiate a term of type `{ty}`"))
+        .remedy("apply the map to a vector within the term: `(lmApply m v)`")
+}
+
 fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }

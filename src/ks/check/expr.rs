@@ -121,6 +121,7 @@ impl Checker {
                 self.lambda(items, span);
                 self.fail(error::lambda_as_value(), span)
             }
+            "deriv" if self.means_deriv() => self.deriv(args, span),
             "$zero" | "$zeros" | "$difference" if self.expansion.is_some() => self.vector_form(word, args, span),
             _ if is_reserved(word) && !self.is_function(word) => self.fail(error::reserved(word), items[0].span),
             _ => self.call_by_name(word, items, span),

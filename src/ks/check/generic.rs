@@ -1,4 +1,4 @@
-//! Built-ins that are written in the language, on arguments of any type: `arrays.ks`.
+//! Built-ins that are written in the language, on arguments of any type: `arrays.ks`, `linalg.ks`.
 //!
 //! ```text
 //! (map f v)  =  (build (size v) (lam (k : i) (f (index k v))))
@@ -53,7 +53,7 @@ impl Checker {
         self.expansion = outer;
         self.scope = outer_scope;
         let body = body?;
-        assert_eq!(*body.ty(), result, "arrays.ks: the body of `{}`", definition.name);
+        assert_eq!(*body.ty(), result, "the body of `{}`", definition.name);
         Some(Expr::block(bindings, body).at(span))
     }
 

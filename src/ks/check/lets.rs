@@ -149,7 +149,8 @@ impl Checker {
     /// Returns the name of a variable that a `let` binds. Warns if it is the name of a function.
     fn let_binder(&mut self, s: &Sexp) -> Option<Arc<str>> {
         let name = self.binder(s)?;
-        if self.expansion.is_none() && !self.options.orphan_derivatives && self.is_function(&name) {
+        let is_quiet = self.expansion.is_some() || self.options.orphan_derivatives;
+        if !is_quiet && self.is_function(&name) && !self.is_of_library(&name) {
             self.warnings.push(error::hidden_function(&name).at(s.span));
         }
         Some(name)
@@ -207,7 +208,8 @@ fn is_pattern(s: &Sexp) -> bool {
 // `(let ((a b) (c d)) e)` is either the tuple pattern `a b` for the call `(c d)`, or the two
 // bindings `a = b` and `c = d`. It is a tuple pattern when c is a function that may give a pair: a built-in whose result
 // type is a tuple or depends on its arguments, or a function of the program that gives pairs. What else is in scope does
-// not matter, so a new variable around a `let` does not change what it means.
+// not matter, so a new variable around a `let` does not change what it means. A name of the library is no function here
+// if b is a variable: programs may have such variables.
 //
 // When c is another function, the pattern is an error. So is the second reading if b is no variable; the error is then
 // that of the pattern.

@@ -13,6 +13,7 @@ mod checker;
 mod copies;
 mod declaration;
 mod declared;
+mod deriv;
 mod derived_call;
 mod error;
 mod expr;

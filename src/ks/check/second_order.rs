@@ -102,7 +102,7 @@ impl Checker {
         Some(copy)
     }
 
-    fn name_of_copy(&self, base: &str) -> FunName {
+    pub(super) fn name_of_copy(&self, base: &str) -> FunName {
         let is_taken = |name: &FunName| {
             let copies = &self.copies.all;
             self.is_function(&name.base) || copies.iter().any(|copy| copy.fun.name == *name)

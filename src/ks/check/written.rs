@@ -1,4 +1,4 @@
-//! The built-ins that are written in the language: the text `arrays.ks`, read.
+//! The built-ins that are written in the language: the texts `arrays.ks` and `linalg.ks`, read.
 
 use crate::ks::check::names::symbol;
 use crate::ks::reader::{Sexp, Shape, read};
@@ -15,31 +15,39 @@ pub struct Definition {
     pub params: Vec<Arc<str>>,
     /// The body.
     pub body: Sexp,
+    /// Whether it is of the library, whose names are free for variables and external functions.
+    pub is_library: bool,
 }
 
-/// All of them.
-pub static DEFINITIONS: LazyLock<Vec<Definition>> =
-    LazyLock::new(|| read(include_str!("../arrays.ks")).forms.iter().map(definition).collect());
+/// All of them, those of the library last.
+pub static DEFINITIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
+    let texts = [(include_str!("../arrays.ks"), false), (include_str!("../linalg.ks"), true)];
+    let of_text = |(text, is_library)| read(text).forms.into_iter().map(move |form| definition(form, is_library));
+    texts.into_iter().flat_map(of_text).collect()
+});
 
 /// Reads `(def name T ((x : T1) ...) body)`. Panics when it is another form: the text is our own.
-fn definition(form: &Sexp) -> Definition {
-    let [_, name, result, params, body] = list(form) else { panic!("arrays.ks: malformed definition {form:?}") };
-    let params = list(params);
+fn definition(form: Sexp, is_library: bool) -> Definition {
+    let Shape::List(items) = form.shape else { panic!("a definition is a list") };
+    let [_, name, result, params, body] =
+        <[Sexp; 5]>::try_from(items).unwrap_or_else(|items| panic!("malformed definition {items:?}"));
+    let params = list(&params);
     let params = if params.first().is_some_and(|p| symbol(p).is_some()) {
         vec![params]
     } else {
         params.iter().map(list).collect()
     };
-    let typing = params.iter().map(|p| type_text(&p[2..])).chain(["->".into(), text(result)]);
+    let typing = params.iter().map(|p| type_text(&p[2..])).chain(["->".into(), text(&result)]);
     let typing = typing.collect::<Vec<_>>().join(" ");
-    let named = |s: &Sexp| symbol(s).unwrap_or_else(|| panic!("arrays.ks: {s:?} is no name")).clone();
-    Definition { name: named(name), typing, params: params.iter().map(|p| named(&p[0])).collect(), body: body.clone() }
+    let named = |s: &Sexp| symbol(s).unwrap_or_else(|| panic!("{s:?} is no name")).clone();
+    let params = params.iter().map(|p| named(&p[0])).collect();
+    Definition { name: named(&name), typing, params, body, is_library }
 }
 
 fn list(s: &Sexp) -> &[Sexp] {
     match &s.shape {
         Shape::List(items) => items,
-        _ => panic!("arrays.ks: {s:?} is no list"),
+        _ => panic!("{s:?} is no list"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Derivations: their passes, schedules and types.
 
 mod arrays;
+mod deriv;
 mod dual;
 mod inline;
 mod matrix;

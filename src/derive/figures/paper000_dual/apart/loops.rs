@@ -15,6 +15,13 @@ impl Apart<'_> {
                 let size = self.size(&tree, v.ty());
                 Tree::Whole(self.bound(name, size.at(e.span())))
             }
+            (Prim::CommonSize, [_, _]) => {
+                let tensors = [0, 1].map(|k| {
+                    let tree = self.term(&args[k], name);
+                    self.of_the_size(&tree, args[k].ty())
+                });
+                Tree::Whole(self.bound(name, Expr::prim(p, tensors).at(e.span())))
+            }
             (Prim::Unzip, [v]) => self.term(v, name),
             _ if !has_parts => return None,
             (Prim::Index, [i, v]) => {

@@ -27,6 +27,7 @@ use crate::derive::forms::smallest;
 use crate::derive::partial_eval::depends_on;
 use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
+use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
 use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Path, Pattern, Supply, Var};
 use lm::types::Type;
@@ -76,7 +77,9 @@ impl Apart<'_> {
     }
 
     fn bound(&mut self, name: &str, rhs: Expr) -> Expr {
-        if rhs.is_atom() {
+        // The laws of zeros see no names.
+        let is_zero = rhs.args_of_prim(Prim::ZeroOf).is_some_and(|w| matches!(w[0].kind(), Kind::App(Op::Dummy, _)));
+        if rhs.is_atom() || is_zero {
             return rhs;
         }
         let x = self.supply.fresh(name, rhs.ty().clone());
@@ -266,7 +269,8 @@ impl Apart<'_> {
         renamed(&Expr::block(needed(bindings, &leaves), together(&leaves)), self.supply)
     }
 
-    /// The value and the tangent of a call, each by a function of its own.
+    /// The value and the tangent of a call, each by a function of its own. The value may be that of a function on dual
+    /// numbers again, which the program calls.
     fn call(&mut self, of: &Fun, args: &[Expr], name: &str) -> Tree {
         let trees: Vec<Tree> = args.iter().map(|a| self.term(a, name)).collect();
         let varying = types::varying(of);
@@ -276,16 +280,16 @@ impl Apart<'_> {
             values.push(self.whole(&value, ty));
         }
         let all = Fun { name: of.name.unrestricted(), ..of.clone() };
-        let value = self.bound(name, Expr::app(Op::Call(Arc::new(all)), values.clone()));
+        let value = self.term(&Expr::app(Op::Call(Arc::new(all)), values.clone()), name);
         if !of.result.is_differentiable() {
-            return Tree::Whole(value);
+            return value;
         }
         let (point, tangent) = (together(&values), together(&tangents));
         let params = vec![point.ty().clone(), tangent.ty().clone()];
         let forward = Fun { name: of.name.derived(Derivative::Fwd), params, result: of.result.tangent() };
         let [point, tangent] = [point, tangent].map(|e| self.bound("s", e));
         let dy = self.bound(&format!("d{name}"), Expr::app(Op::Call(Arc::new(forward)), vec![point, tangent]));
-        self.doubled(&Tree::Whole(value), &Tree::Whole(dy), &of.result)
+        self.doubled(&value, &Tree::Whole(dy), &of.result)
     }
 
     /// Returns the value of an argument, in which the parts that vary are duals; adds their tangents, by their order in

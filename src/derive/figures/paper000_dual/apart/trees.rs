@@ -119,9 +119,13 @@ impl Apart<'_> {
 
     /// Returns the size of a tensor: that of its first part which does not depend on the direction, if there is one.
     pub(super) fn size(&mut self, tree: &Tree, ty: &Type) -> Expr {
+        Expr::prim(Prim::Size, [self.of_the_size(tree, ty)])
+    }
+
+    /// Returns a tensor of the same size, which does not depend on the direction if a part of this one does not.
+    pub(super) fn of_the_size(&mut self, tree: &Tree, ty: &Type) -> Expr {
         let leaves = if let Tree::Whole(e) = tree { vec![e.clone()] } else { self.leaves(tree, ty) };
-        let first = leaves.iter().find(|leaf| !self.is_late(leaf)).unwrap_or(&leaves[0]);
-        Expr::prim(Prim::Size, [first.clone()])
+        leaves.iter().find(|leaf| !self.is_late(leaf)).unwrap_or(&leaves[0]).clone()
     }
 }
 
