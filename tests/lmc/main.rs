@@ -22,6 +22,9 @@ mod externals;
 mod fmt;
 mod gradbench;
 mod gradcheck;
+#[path = "../../benches/compare/harness/mod.rs"]
+#[allow(dead_code)] // benches use more of it
+mod harness;
 mod hosts;
 mod ks;
 mod ks_round_trip;
