@@ -51,12 +51,31 @@ const NNMF: Program = Program {
 };
 const MATRIX_SIZES: &[usize] = &[100, 200, 500, 1_000, 2_000, 4_000];
 
+const PROJECT: Program = Program { size: "points", by_hand: "dual/cc/project", arguments: "(view n)", ..BLANK };
+const POINTS: &[usize] = &[1_000, 10_000, 100_000, 1_000_000];
+
 /// The loss of a factorisation, by sums: the one of which groups of laws are left out, too.
 pub const FACTORISATION: Series = Series {
     program: Program {
         name: "nnmf_by_v",
         texts: &[include_str!("ks/nnmf.ks"), include_str!("ks/nnmf_by_v.ks")],
         ..NNMF
+    },
+    sizes: MATRIX_SIZES,
+    shape: Shape::Gradient(2),
+};
+
+/// Least squares: the residual depends on no direction, and is an array.
+pub const LEAST_SQUARES: Series = Series {
+    program: Program {
+        name: "llsq",
+        by_hand: "compare/cc/llsq",
+        texts: &[include_str!("../compare/ks/llsq.ks"), include_str!("ks/llsq.ks")],
+        fun: "llsq",
+        arguments: "(system n n)",
+        tasks: &[Task::Other("llsq_by_x", "gradient")],
+        limits: &[(NAIVE, 1_000)],
+        ..BLANK
     },
     sizes: MATRIX_SIZES,
     shape: Shape::Gradient(2),
@@ -131,18 +150,27 @@ pub const SERIES: &[Series] = &[
         sizes: &[100, 200, 500],
         shape: Shape::Gradient(2),
     },
+    LEAST_SQUARES,
     Series {
         program: Program {
             name: "project",
-            size: "points",
-            by_hand: "dual/cc/project",
-            texts: &[include_str!("ks/project.ks")],
+            texts: &[include_str!("ks/rotation.ks"), include_str!("ks/project.ks")],
             fun: "project_by_camera",
-            arguments: "(view n)",
             tasks: &[Task::Other("project_by_camera", "jacobian")],
-            ..BLANK
+            ..PROJECT
         },
-        sizes: &[1_000, 10_000, 100_000, 1_000_000],
+        sizes: POINTS,
+        shape: Shape::Jacobian,
+    },
+    Series {
+        program: Program {
+            name: "project_of_parts",
+            texts: &[include_str!("ks/rotation.ks"), include_str!("ks/project_of_parts.ks")],
+            fun: "project_by_parts",
+            tasks: &[Task::Other("project_by_parts", "jacobian")],
+            ..PROJECT
+        },
+        sizes: POINTS,
         shape: Shape::Jacobian,
     },
 ];

@@ -74,14 +74,14 @@ impl Found {
 }
 
 /// All that is told of a run.
-pub fn text(all: &[Found], ablation: &Found, effort: Effort, versions: &[String]) -> String {
-    let cells = all.iter().chain([ablation]).flat_map(|found| &found.sizes).flat_map(|(_, cells)| cells);
+pub fn text(all: &[Found], ablations: &[Found], effort: Effort, versions: &[String]) -> String {
+    let cells = all.iter().chain(ablations).flat_map(|found| &found.sizes).flat_map(|(_, cells)| cells);
     let mut parts = vec![conditions(effort, versions), differences(cells)];
     if effort.rounds > 0 {
         parts.extend(["## Derivatives\n".to_string(), medians(all)]);
         parts.extend(["## Growth\n".to_string(), slopes(all)]);
-        parts.extend(["## One group of laws after the other\n".to_string(), steps(ablation)]);
-        parts.extend(["## Targets\n".to_string(), targets(all, ablation)]);
+        parts.extend(["## One group of laws after the other\n".to_string(), steps(ablations)]);
+        parts.extend(["## Targets\n".to_string(), targets(all, ablations)]);
     }
     parts.join("\n")
 }
@@ -135,22 +135,32 @@ fn slopes(all: &[Found]) -> String {
 }
 
 /// Formats what each group of laws gains.
-fn steps(ablation: &Found) -> String {
+fn steps(ablations: &[Found]) -> String {
     let names: Vec<&str> = ABLATION.iter().map(|row| row.name).collect();
-    let mut headings = vec!["n".to_string(), names[0].to_string()];
+    let mut headings = ["program", "n", names[0]].map(String::from).to_vec();
     headings.extend(names.windows(2).flat_map(|pair| [pair[1].to_string(), format!("{} / {}", pair[0], pair[1])]));
-    let line = |(n, cells): &(usize, Vec<Cell>)| {
-        let seconds = |name| ablation.seconds(name, cells);
-        let mut line = vec![grouped(*n), shown(seconds(names[0]))];
-        let step = |pair: &[&'static str]| [shown(seconds(pair[1])), ratio(seconds(pair[0]), seconds(pair[1]))];
-        line.extend(names.windows(2).flat_map(step));
-        line
-    };
-    table(&headings, ablation.sizes.iter().map(line).collect())
+    let mut lines = Vec::new();
+    for found in ablations {
+        for (n, cells) in &found.sizes {
+            let seconds = |name| found.seconds(name, cells);
+            let mut line = vec![format!("`{}`", found.series.program.name), grouped(*n), shown(seconds(names[0]))];
+            let step = |pair: &[&'static str]| [shown(seconds(pair[1])), ratio(seconds(pair[0]), seconds(pair[1]))];
+            line.extend(names.windows(2).flat_map(step));
+            lines.push(line);
+        }
+    }
+    table(&headings, lines)
+}
+
+/// What normalised loops gain of a program at a size, where 100 times is the target.
+fn gain(found: &Found, size: usize) -> Option<(String, Target)> {
+    let (n, cells) = found.sizes.iter().find(|(n, _)| *n == size)?;
+    let gain = found.seconds("fused", cells)? / found.seconds("normalised", cells)?;
+    Some((place(found, *n), Target::at_least("100 gained by normalised loops", 100.0, gain)))
 }
 
 /// Formats the number of targets met, by kind, and the worst miss.
-fn targets(all: &[Found], ablation: &Found) -> String {
+fn targets(all: &[Found], ablations: &[Found]) -> String {
     let mut targets = Vec::new();
     for found in all {
         for (n, cells) in &found.sizes {
@@ -159,10 +169,6 @@ fn targets(all: &[Found], ablation: &Found) -> String {
         let name = format!("`{}`", found.series.program.name);
         targets.extend(found.slope_targets().into_iter().map(|target| (name.clone(), target)));
     }
-    let gain = ablation.sizes.iter().find(|(n, _)| *n == 1_000).and_then(|(n, cells)| {
-        let gain = ablation.seconds("fused", cells)? / ablation.seconds("normalised", cells)?;
-        Some((place(ablation, *n), Target::at_least("100 gained by normalised loops, n 1,000", 100.0, gain)))
-    });
-    targets.extend(gain);
+    targets.extend(ablations.iter().filter_map(|found| gain(found, 1_000)));
     table::summary("", &targets)
 }

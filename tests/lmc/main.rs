@@ -16,6 +16,7 @@ mod cost;
 mod counts;
 mod derive;
 mod docs;
+mod dual_bench;
 mod error_format;
 mod explain;
 mod externals;
