@@ -4,6 +4,7 @@
 #[path = "../../benches/dual/contenders.rs"]
 mod contenders;
 #[path = "../../benches/dual/programs.rs"]
+#[allow(dead_code)] // the bench uses more of it
 mod programs;
 
 use crate::harness::contender::{Contender, Selection};
