@@ -1,10 +1,13 @@
 //! The tables: medians, ratios, and targets, met or missed by how much.
 
-use crate::contenders::{CONTENDERS, Kind};
-use crate::machine;
-use crate::programs::{Program, Task};
-use crate::rounds::{Cell, Effort};
-use crate::units::shown;
+use crate::contenders::CONTENDERS;
+use crate::harness::contender::Kind;
+use crate::harness::machine;
+use crate::harness::program::{Program, Task};
+use crate::harness::rounds::{Cell, Effort};
+use crate::harness::table::{self, Target, conditions, differences, ratio, table, verdict};
+use crate::harness::units::shown;
+use crate::programs::is_micro;
 
 /// The results for a program.
 pub struct Row<'a> {
@@ -24,27 +27,10 @@ impl Row<'_> {
     }
 }
 
-/// The quotient of two times that should be at most a limit.
-struct Target {
-    name: &'static str,
-    limit: f64,
-    measured: f64,
-}
-
-impl Target {
-    fn is_met(&self) -> bool {
-        self.measured <= self.limit
-    }
-
-    /// Above 1 where it is missed.
-    fn missed_by(&self) -> f64 {
-        self.measured / self.limit
-    }
-}
-
 /// All that is told of a run.
 pub fn text(rows: &[Row], effort: Effort, versions: &[String]) -> String {
-    let mut parts = vec![conditions(effort, versions), differences(rows)];
+    let cells = rows.iter().flat_map(|row| &row.cells);
+    let mut parts = vec![conditions(effort, versions), differences(cells)];
     let mut numbers: Vec<usize> = CONTENDERS.iter().map(|contender| contender.threads).collect();
     numbers.dedup();
     for threads in numbers.into_iter().filter(|threads| effort.rounds > 0 && columns(rows, *threads).len() > 1) {
@@ -61,19 +47,6 @@ pub fn text(rows: &[Row], effort: Effort, versions: &[String]) -> String {
     parts.join("\n")
 }
 
-fn conditions(effort: Effort, versions: &[String]) -> String {
-    let who = [&[machine::compiler()], versions].concat().join("; ");
-    let Effort { rounds, sample, clock } = effort;
-    let times = format!("Medians of {rounds} samples of {} ms, {}.", sample.as_millis(), clock.name());
-    format!("{}; {who}. {}\n", machine::description(), if rounds > 0 { &times } else { "" })
-}
-
-fn differences(rows: &[Row]) -> String {
-    let cells = rows.iter().flat_map(|row| &row.cells);
-    let largest = cells.clone().map(|cell| cell.error).fold(0.0, f64::max);
-    format!("{} results agree, to {largest:.0e} of the largest number of each.\n", cells.count())
-}
-
 /// The contenders with a number of threads of which there are any results; the first is lmc.
 fn columns(rows: &[Row], threads: usize) -> Vec<usize> {
     let has_any = |contender| rows.iter().flat_map(|row| &row.cells).any(|cell| cell.contender == contender);
@@ -81,14 +54,8 @@ fn columns(rows: &[Row], threads: usize) -> Vec<usize> {
     (0..CONTENDERS.len()).filter(|&contender| with_threads(contender) && has_any(contender)).collect()
 }
 
-fn table(headings: &[String], lines: Vec<Vec<String>>) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let rule = vec!["---".to_string(); headings.len()];
-    line(headings) + &line(&rule) + &lines.iter().map(|cells| line(cells)).collect::<String>()
-}
-
 fn title(row: &Row) -> String {
-    format!("`{}`, {}", row.program.name, row.program.size)
+    format!("`{}`, {}", row.program.name, row.program.size())
 }
 
 /// Formats a row for each task: medians, their ratios to those of other contenders, and the targets.
@@ -117,16 +84,6 @@ fn medians(rows: &[Row], threads: usize) -> String {
     table(&headings, lines)
 }
 
-fn verdict(targets: &[Target]) -> String {
-    let missed = targets.iter().filter(|target| !target.is_met());
-    let missed: Vec<String> = missed.map(|target| format!("{:.2} ({})", target.missed_by(), target.name)).collect();
-    match (targets.is_empty(), missed.is_empty()) {
-        (true, _) => "-".to_string(),
-        (_, true) => "met".to_string(),
-        _ => missed.join(", "),
-    }
-}
-
 /// The targets of a task.
 fn targets(row: &Row, task: Task, threads: usize) -> Vec<Target> {
     let columns = columns(std::slice::from_ref(row), threads);
@@ -135,7 +92,7 @@ fn targets(row: &Row, task: Task, threads: usize) -> Vec<Target> {
     let Some(ours) = columns.first().copied().and_then(seconds) else { return Vec::new() };
     let mut targets = Vec::new();
     let mut wanted = |name, limit, theirs: Option<f64>| {
-        targets.extend(theirs.map(|theirs| Target { name, limit, measured: ours / theirs }));
+        targets.extend(theirs.map(|theirs| Target::at_most(name, limit, ours / theirs)));
     };
     if task == Task::Both && ["gmm", "lstm", "kmeans"].contains(&row.program.name) {
         wanted("3 values", 3.0, row.seconds(columns[0], Task::Value));
@@ -144,7 +101,7 @@ fn targets(row: &Row, task: Task, threads: usize) -> Vec<Target> {
         let (name, limit) = if machine::has_avx512() { ("0.25 C++", 0.25) } else { ("0.35 C++", 0.35) };
         wanted(name, limit, named("C++").and_then(seconds));
     }
-    if row.program.is_micro() {
+    if is_micro(row.program) {
         let by_hand = columns.iter().filter(|&&contender| matches!(CONTENDERS[contender].kind, Kind::ByHand(..)));
         let best = by_hand.filter_map(|&contender| seconds(contender)).min_by(f64::total_cmp);
         wanted("C++", 1.0, best);
@@ -164,19 +121,7 @@ fn summary(rows: &[Row], threads: usize) -> String {
             targets(row, task, threads).into_iter().map(move |target| (place.clone(), target))
         })
         .collect();
-    let mut names: Vec<&str> = all.iter().map(|(_, target)| target.name).collect();
-    names.sort_unstable();
-    names.dedup();
-    let line = |name: &str| {
-        let of_kind: Vec<&(String, Target)> = all.iter().filter(|(_, target)| target.name == name).collect();
-        let met = of_kind.iter().filter(|(_, target)| target.is_met()).count();
-        let worst = of_kind.iter().max_by(|a, b| a.1.missed_by().total_cmp(&b.1.missed_by())).expect("there is one");
-        let (place, target) = worst;
-        let worst = if target.is_met() { "-".into() } else { format!("{:.2}, {place}", target.missed_by()) };
-        vec![format!("at most {name}"), of_kind.len().to_string(), met.to_string(), worst]
-    };
-    let headings = ["target", "entries", "met", "missed most, by"].map(String::from);
-    table(&headings, names.into_iter().map(line).collect())
+    table::summary("at most ", &all)
 }
 
 /// Formats the cost of each derivative in values, for each contender.
@@ -195,12 +140,4 @@ fn over_values(rows: &[Row]) -> String {
         }
     }
     table(&headings, lines)
-}
-
-fn ratio(a: Option<f64>, b: Option<f64>) -> String {
-    match a.zip(b).map(|(a, b)| a / b) {
-        None => "-".to_string(),
-        Some(ratio) if ratio < 0.001 => "< 0.001".to_string(),
-        Some(ratio) => format!("{ratio:.*}", if ratio < 0.1 { 3 } else { 2 }),
-    }
 }

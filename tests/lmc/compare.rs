@@ -4,42 +4,22 @@
 #[path = "../../benches/measure/arguments.rs"]
 #[allow(dead_code)] // each user uses a part
 mod arguments;
-#[path = "../../benches/compare/clock.rs"]
-#[allow(dead_code)]
-mod clock;
 #[path = "../../benches/compare/contenders.rs"]
-#[allow(dead_code)]
 mod contenders;
-#[path = "../../benches/compare/inputs.rs"]
-mod inputs;
-#[path = "../../benches/compare/machine.rs"]
-#[allow(dead_code)]
-mod machine;
-#[path = "../../benches/compare/process.rs"]
-#[allow(dead_code)]
-mod process;
 #[path = "../../benches/compare/programs.rs"]
 #[allow(dead_code)]
 mod programs;
-#[path = "../../benches/compare/rounds.rs"]
-#[allow(dead_code)]
-mod rounds;
-#[path = "../../benches/compare/run.rs"]
-#[allow(dead_code)]
-mod run;
 
-use clock::Clock;
-use contenders::{CONTENDERS, Kind, Selection};
-use inputs::Array;
+use crate::harness::contender::{Kind, Selection};
+use crate::harness::inputs::Array;
+use crate::harness::program::{Program, Task};
+use crate::harness::rounds::{Contest, Effort};
+use crate::harness::run;
+use contenders::CONTENDERS;
 use lm::tensor::Tensor;
 use lm::value::Value;
-use machine::Cores;
-use programs::{PROGRAMS, Program, Task};
-use rounds::{Effort, measure};
+use programs::PROGRAMS;
 use std::sync::Arc;
-use std::time::Duration;
-
-const CHECK: Effort = Effort { rounds: 0, sample: Duration::ZERO, clock: Clock::Wall };
 
 /// The programs that even a debug build compiles quickly.
 const PROGRAMS_OF_TEST: [&str; 11] =
@@ -47,10 +27,9 @@ const PROGRAMS_OF_TEST: [&str; 11] =
 
 /// The tasks of a program that agree with lmc, written by hand.
 fn agreeing(program: &Program) -> Vec<Task> {
-    let processes = CONTENDERS.iter().map(|_| None).collect();
-    let selection = Selection { threads: 1, names: Vec::new() };
+    let selection = Selection { threads: 1, names: vec!["C++".to_string()] };
     let mut failures = Vec::new();
-    let cells = measure(program, &processes, &Cores::choose(1), &selection, CHECK, &mut failures);
+    let cells = Contest::start(CONTENDERS, selection, Effort::CHECK).measure(program, &mut failures);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let by_hand = |contender: usize| matches!(CONTENDERS[contender].kind, Kind::ByHand("", _));
     let mut tasks: Vec<Task> = cells.iter().filter(|cell| by_hand(cell.contender)).map(|cell| cell.task).collect();

@@ -16,12 +16,16 @@ mod cost;
 mod counts;
 mod derive;
 mod docs;
+mod dual_bench;
 mod error_format;
 mod explain;
 mod externals;
 mod fmt;
 mod gradbench;
 mod gradcheck;
+#[path = "../../benches/compare/harness/mod.rs"]
+#[allow(dead_code)] // benches use more of it
+mod harness;
 mod hosts;
 mod ks;
 mod ks_round_trip;

@@ -58,6 +58,11 @@ def ba_jacobian(cameras, points, weights, observations, features):
     return blocks(*seen(cameras, points, weights, observations, features)), -2.0 * weights
 
 
+def project_jacobian(camera, points):
+    by_camera = jax.jacfwd(lambda camera, point: reprojection_error(camera, point, 1.0, 0.0))
+    return jax.vmap(by_camera, (None, 0))(camera, points)
+
+
 def lstm(main, extra, state, sequence):
     b = sequence.shape[1]
     weights, biases = main[0::2].reshape(-1, 4, b), main[1::2].reshape(-1, 4, b)
@@ -133,3 +138,8 @@ def cnn(kernels1, bias1, kernels2, bias2, weights, bias, images, labels, window)
 def nnmf(w, h, a):
     r = a - w @ h
     return (r * r).sum()
+
+
+def nnmf_of_vectors(u, v, a):
+    x = jnp.outer(u, v)
+    return (jnp.log(x) + a / x).sum()

@@ -4,7 +4,7 @@ import math
 
 import torch
 import torch.nn.functional as F
-from torch.func import jacrev, vmap
+from torch.func import jacfwd, jacrev, vmap
 
 
 def gmm(alphas, means, icf, x, gamma, m):
@@ -56,6 +56,11 @@ def ba(cameras, points, weights, observations, features):
 def ba_jacobian(cameras, points, weights, observations, features):
     blocks = vmap(jacrev(reprojection_error, argnums=(0, 1, 2)))
     return *blocks(*seen(cameras, points, weights, observations, features)), -2.0 * weights
+
+
+def project_jacobian(camera, points):
+    by_camera = jacfwd(lambda camera, point: reprojection_error(camera, point, 1.0, 0.0))
+    return [vmap(by_camera, (None, 0))(camera, points)]
 
 
 def lstm(main, extra, state, sequence):
@@ -127,3 +132,8 @@ def cnn(kernels1, bias1, kernels2, bias2, weights, bias, images, labels, window)
 def nnmf(w, h, a):
     r = a - w @ h
     return (r * r).sum()
+
+
+def nnmf_of_vectors(u, v, a):
+    x = torch.outer(u, v)
+    return (torch.log(x) + a / x).sum()

@@ -13,7 +13,20 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.special import logsumexp
 
-from jax_models import ba, ba_jacobian, cnn, gmm, kmeans, kmeans_hessian, llsq, lstm, nnmf, ode
+from jax_models import (
+    ba,
+    ba_jacobian,
+    cnn,
+    gmm,
+    kmeans,
+    kmeans_hessian,
+    llsq,
+    lstm,
+    nnmf,
+    nnmf_of_vectors,
+    ode,
+    project_jacobian,
+)
 from protocol import serve
 
 jax.config.update("jax_enable_x64", True)
@@ -36,8 +49,18 @@ PROGRAMS = {
     "gather": (lambda v, places: v[places].sum(), (0,)),
     "nnmf": (nnmf, (0, 1)),
     "matmul": (jnp.matmul, (0, 1)),
+    "dot_by_v": (jnp.dot, (0,)),
+    "largest_by_v": (jnp.max, (0,)),
+    "vsum_by_v": (jnp.sum, (0,)),
+    "nnmf_by_v": (nnmf_of_vectors, (1,)),
 }
-OTHERS = {("ba", "jacobian"): ba_jacobian, ("kmeans", "hessian"): kmeans_hessian}
+OTHERS = {
+    ("ba", "jacobian"): ba_jacobian,
+    ("kmeans", "hessian"): kmeans_hessian,
+    ("vadd_by_v", "jacobian"): jax.jacfwd(jnp.add, 0),
+    ("vscale_by_k", "jacobian"): jax.jacfwd(jnp.multiply, 0),
+    ("project", "jacobian"): project_jacobian,
+}
 
 
 def reverse(function, wrt):
@@ -58,16 +81,18 @@ def reverse(function, wrt):
 
 
 def task_of(program, task, has_cotangent):
+    if program not in PROGRAMS or task not in ("value", "gradient", "both"):
+        return OTHERS.get((program, task))
     function, wrt = PROGRAMS[program]
     if task == "value":
         return function
     if task == "gradient":
         return reverse(function, wrt) if has_cotangent else jax.grad(function, wrt)
-    return jax.value_and_grad(function, wrt) if task == "both" else OTHERS.get((program, task))
+    return jax.value_and_grad(function, wrt)
 
 
 def prepare(program, task, arguments, cotangent):
-    function = task_of(program, task, cotangent is not None) if program in PROGRAMS else None
+    function = task_of(program, task, cotangent is not None)
     if function is None:
         return None
     if task == "gradient" and cotangent is not None:

@@ -7,9 +7,23 @@ which it does not have.
 import sys
 
 import torch
+from torch.func import jacfwd
 
 from protocol import serve
-from torch_models import ba, ba_jacobian, cnn, gmm, kmeans, kmeans_hessian, llsq, lstm, nnmf, ode
+from torch_models import (
+    ba,
+    ba_jacobian,
+    cnn,
+    gmm,
+    kmeans,
+    kmeans_hessian,
+    llsq,
+    lstm,
+    nnmf,
+    nnmf_of_vectors,
+    ode,
+    project_jacobian,
+)
 
 COMPILED = "compiled" in sys.argv[2:]
 torch.set_num_threads(int(sys.argv[1]))
@@ -34,8 +48,18 @@ PROGRAMS = {
     "gather": (lambda v, places: v[places].sum(), (0,)),
     "nnmf": (nnmf, (0, 1)),
     "matmul": (torch.matmul, (0, 1)),
+    "dot_by_v": (torch.dot, (0,)),
+    "largest_by_v": (torch.max, (0,)),
+    "vsum_by_v": (torch.sum, (0,)),
+    "nnmf_by_v": (nnmf_of_vectors, (1,)),
 }
-OTHERS = {("ba", "jacobian"): ba_jacobian, ("kmeans", "hessian"): kmeans_hessian}
+OTHERS = {
+    ("ba", "jacobian"): ba_jacobian,
+    ("kmeans", "hessian"): kmeans_hessian,
+    ("vadd_by_v", "jacobian"): lambda v, w: [jacfwd(torch.add)(v, w)],
+    ("vscale_by_k", "jacobian"): lambda k, v: [jacfwd(torch.mul)(k, v)],
+    ("project", "jacobian"): project_jacobian,
+}
 NOT_COMPILED = [("kmeans", "hessian")] + [(p, t) for p in ("lstm", "ode") for t in ("value", "gradient", "both")]
 
 
@@ -44,12 +68,12 @@ def several(result):
 
 
 def prepare(program, task, arguments, cotangent):
-    if program not in PROGRAMS or (task not in ("value", "gradient", "both") and (program, task) not in OTHERS):
+    of_tape = program in PROGRAMS and task in ("value", "gradient", "both")
+    if not of_tape and (program, task) not in OTHERS:
         return None
     if COMPILED and (program, task) in NOT_COMPILED:
         return None
-    function, wrt = PROGRAMS[program]
-    function = OTHERS.get((program, task), function)
+    function, wrt = PROGRAMS[program] if of_tape else (OTHERS[program, task], ())
     if COMPILED:
         function = torch.compile(function, dynamic=False)
     arguments = [argument if isinstance(argument, int) else torch.tensor(argument) for argument in arguments]

@@ -1,11 +1,11 @@
 //! Checks and measures all contenders of a program.
 
 use super::clock::Clock;
-use super::contenders::{CONTENDERS, Contender, Kind, MakeOptions, Selection};
+use super::contender::{Contender, Kind, Selection, Way};
 use super::inputs::Array;
 use super::machine::Cores;
 use super::process::{InPython, Process};
-use super::programs::{Native, Program, Task};
+use super::program::{Native, Program, Task};
 use super::run::{ByHand, ByLmc, Run, folder, library};
 use lm::value::Value;
 use std::cell::RefCell;
@@ -24,12 +24,17 @@ pub struct Effort {
     pub clock: Clock,
 }
 
+impl Effort {
+    /// Only compares results.
+    pub const CHECK: Effort = Effort { rounds: 0, sample: Duration::ZERO, clock: Clock::Wall };
+}
+
 /// The largest difference to the first contender's result, relative to its largest number, that is no failure.
 pub const TOLERANCE: f64 = 1e-8;
 
 /// A task of a program, by a contender: what was found.
 pub struct Cell {
-    /// Its row in [`CONTENDERS`].
+    /// Its row among the contenders.
     pub contender: usize,
     /// The task.
     pub task: Task,
@@ -38,9 +43,6 @@ pub struct Cell {
     /// The median of the times of a call, in seconds, if it was measured.
     pub seconds: Option<f64>,
 }
-
-/// The processes of contenders in Python, by row of [`CONTENDERS`]: none where they do not start.
-pub type Processes = Vec<Option<Rc<RefCell<Process>>>>;
 
 struct Entry<'a> {
     contender: usize,
@@ -51,38 +53,74 @@ struct Entry<'a> {
     samples: Vec<f64>,
 }
 
-/// A program with all that contenders need.
-struct Prepared<'a> {
-    program: &'a Program,
-    /// By row of [`CONTENDERS`]; rows with the same options and threads have the same code.
-    natives: Vec<Option<Rc<Native>>>,
-    arguments: Vec<Value>,
-    values: Value,
-    processes: &'a Processes,
+/// The contenders of a bench, ready to run.
+pub struct Contest {
+    contenders: &'static [Contender],
+    /// The processes of contenders in Python, by row of `contenders`: none where they do not start.
+    processes: Vec<Option<Rc<RefCell<Process>>>>,
+    cores: Cores,
+    selection: Selection,
+    effort: Effort,
 }
 
-/// Compares the results of a program's tasks, then measures. What fails is told in `failures`.
-pub fn measure(
-    program: &Program,
-    processes: &Processes,
-    cores: &Cores,
-    selection: &Selection,
-    effort: Effort,
-    failures: &mut Vec<String>,
-) -> Vec<Cell> {
-    let prepared = Prepared::new(program, processes, cores, selection);
-    let mut entries = prepared.entries(cores, selection, failures);
-    for entry in entries.iter_mut().filter(|_| effort.rounds > 0) {
-        cores.pin(CONTENDERS[entry.contender].threads);
-        entry.calls = calls(&mut *entry.run, effort);
+/// A program with all that contenders need.
+struct Prepared<'a> {
+    contest: &'a Contest,
+    program: &'a Program,
+    /// By row of the contenders; rows with the same way and threads have the same code.
+    natives: Vec<Option<Rc<Native>>>,
+    arguments: Vec<Value>,
+    /// The value of the function, where a task takes it as cotangent.
+    values: Value,
+}
+
+impl Contest {
+    /// Starts the contenders in Python. Those that do not start are told, and left out.
+    pub fn start(contenders: &'static [Contender], selection: Selection, effort: Effort) -> Contest {
+        let cores = Cores::choose(2);
+        let process = |row: &Contender| {
+            let Kind::Python(script, arguments) = row.kind else { return None };
+            if !selection.has(row) {
+                return None;
+            }
+            let process = Process::start(script, arguments, cores.for_threads(row.threads));
+            let missing = |error: &String| eprintln!("without {}: {error}; see benches/compare/setup", row.name);
+            process.inspect_err(missing).ok().map(|process| Rc::new(RefCell::new(process)))
+        };
+        let processes = contenders.iter().map(process).collect();
+        Contest { contenders, processes, cores, selection, effort }
     }
-    for _ in 0..effort.rounds {
-        for entry in &mut entries {
-            cores.pin(CONTENDERS[entry.contender].threads);
-            entry.sample(effort.clock);
+
+    /// Compares the results of a program's tasks, then measures. What fails is told in `failures`.
+    pub fn measure(&self, program: &Program, failures: &mut Vec<String>) -> Vec<Cell> {
+        let prepared = Prepared::new(self, program);
+        let mut entries = prepared.entries(failures);
+        for entry in entries.iter_mut().filter(|_| self.effort.rounds > 0) {
+            self.cores.pin(self.contenders[entry.contender].threads);
+            entry.calls = calls(&mut *entry.run, self.effort);
         }
+        for _ in 0..self.effort.rounds {
+            for entry in &mut entries {
+                self.cores.pin(self.contenders[entry.contender].threads);
+                entry.sample(self.effort.clock);
+            }
+        }
+        entries.into_iter().map(Entry::cell).collect()
     }
-    entries.into_iter().map(Entry::cell).collect()
+
+    /// Returns the versions of what the contenders in Python use.
+    pub fn versions(&self) -> Vec<String> {
+        let running = self.processes.iter().flatten();
+        let mut versions: Vec<String> = running.map(|process| process.borrow().version.clone()).collect();
+        versions.sort();
+        versions.dedup();
+        versions
+    }
+
+    /// The contenders of a program that are chosen, by row.
+    fn chosen(&self, program: &Program) -> impl Iterator<Item = (usize, &'static Contender)> {
+        self.contenders.iter().enumerate().filter(|(_, row)| self.selection.has(row) && program.is_for(row))
+    }
 }
 
 /// Returns the number of calls in a sample.
@@ -114,28 +152,25 @@ impl Entry<'_> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(program: &'a Program, processes: &'a Processes, cores: &Cores, selection: &Selection) -> Prepared<'a> {
-        let mut compiled: Vec<(MakeOptions, usize, Rc<Native>)> = Vec::new();
-        let native = |contender: usize| {
-            let Contender { threads, kind: Kind::Lmc(options), .. } = CONTENDERS[contender] else { return None };
-            if !selection.has(contender) {
-                return None;
-            }
-            let same = |known: MakeOptions, of: usize| std::ptr::fn_addr_eq(known, options) && of == threads;
-            if let Some((.., native)) = compiled.iter().find(|(known, of, _)| same(*known, *of)) {
-                return Some(native.clone());
-            }
-            // Threads of a pool stay where the one that starts them is.
-            cores.pin(threads);
-            let native = Rc::new(program.compile(&options(), threads));
-            compiled.push((options, threads, native.clone()));
-            Some(native)
-        };
-        let natives: Vec<Option<Rc<Native>>> = (0..CONTENDERS.len()).map(native).collect();
+    fn new(contest: &'a Contest, program: &'a Program) -> Prepared<'a> {
+        let mut compiled: Vec<(&Way, usize, Rc<Native>)> = Vec::new();
+        let mut natives: Vec<Option<Rc<Native>>> = contest.contenders.iter().map(|_| None).collect();
+        for (contender, row) in contest.chosen(program) {
+            let Kind::Lmc(way) = &row.kind else { continue };
+            let known = compiled.iter().find(|(known, threads, _)| known.is(way) && *threads == row.threads);
+            let native = known.map(|(.., native)| native.clone()).unwrap_or_else(|| {
+                // Threads of a pool stay where the one that starts them is.
+                contest.cores.pin(row.threads);
+                Rc::new(program.compile(way, row.threads))
+            });
+            compiled.push((way, row.threads, native.clone()));
+            natives[contender] = Some(native);
+        }
         let first = natives.iter().flatten().next().expect("lmc is a contender");
-        let arguments = first.arguments(program);
-        let values = first.jit().call(first.entry(program, Task::Value), &arguments).expect("the call goes well");
-        Prepared { program, natives, arguments, values, processes }
+        let arguments = first.arguments();
+        let value = || first.jit().call(first.entry(program, Task::Value), &arguments).expect("the call goes well");
+        let values = if program.tasks.contains(&Task::Gradient) { value() } else { Value::Float(1.0) };
+        Prepared { contest, program, natives, arguments, values }
     }
 
     fn cotangent(&self) -> Value {
@@ -160,21 +195,21 @@ impl<'a> Prepared<'a> {
     /// Returns the arrays for contenders other than lmc: the arguments, then the cotangent if it is no number.
     fn arrays(&self) -> Vec<Array> {
         let mut arrays: Vec<Array> = self.arguments.iter().map(Array::of).collect();
-        if !matches!(self.values, Value::Float(_)) && self.program.tasks.contains(&Task::Gradient) {
+        if !matches!(self.values, Value::Float(_)) {
             arrays.push(Array::of(&self.values));
         }
         arrays
     }
 
     /// All that give the right result, task by task.
-    fn entries(&self, cores: &Cores, selection: &Selection, failures: &mut Vec<String>) -> Vec<Entry<'_>> {
+    fn entries(&self, failures: &mut Vec<String>) -> Vec<Entry<'_>> {
         let arrays = Rc::new(self.arrays());
         let folder = self.save(&arrays);
         let mut entries = Vec::new();
         for &task in self.program.tasks {
             let mut expected: Option<Vec<f64>> = None;
-            for (contender, row) in CONTENDERS.iter().enumerate().filter(|(i, _)| selection.has(*i)) {
-                cores.pin(row.threads);
+            for (contender, row) in self.contest.chosen(self.program) {
+                self.contest.cores.pin(row.threads);
                 let length = expected.as_ref().map_or(0, Vec::len);
                 let made = self.run(contender, task, &arrays, &folder, length);
                 let checked = made.and_then(|run| run.map(|run| checked(run, expected.as_deref())).transpose());
@@ -207,7 +242,7 @@ impl<'a> Prepared<'a> {
         folder: &Path,
         length: usize,
     ) -> Result<Option<Box<dyn Run + 'b>>, String> {
-        let Contender { threads, kind, .. } = &CONTENDERS[contender];
+        let Contender { threads, kind, .. } = &self.contest.contenders[contender];
         match kind {
             Kind::Lmc(_) => {
                 let native = self.natives[contender].as_ref().expect("it is compiled");
@@ -219,7 +254,7 @@ impl<'a> Prepared<'a> {
                 let Some(library) = library(self.program.by_hand, variant, options, *threads)? else { return Ok(None) };
                 Ok(ByHand::new(&library, &symbol, arrays, length).map(boxed))
             }
-            Kind::Python(..) => match &self.processes[contender] {
+            Kind::Python(..) => match &self.contest.processes[contender] {
                 Some(process) => Ok(InPython::new(process, self.program.name, task.name(), folder)?.map(boxed)),
                 None => Ok(None),
             },

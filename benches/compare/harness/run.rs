@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::inputs::{Array, Input};
-use super::programs::{Native, Program, Task};
+use super::program::{Native, Program, Task};
 use libloading::Library;
 use lm::value::Value;
 use native::Prepared;
@@ -55,7 +55,7 @@ impl Run for ByLmc<'_> {
 
 type ByHandFunction = unsafe extern "C" fn(*const Input, *mut f64);
 
-/// A function of `cc/`, and the arrays that it is called with.
+/// A function in C++, and the arrays that it is called with.
 pub struct ByHand {
     function: ByHandFunction,
     inputs: Vec<Input>,
@@ -68,7 +68,7 @@ pub struct ByHand {
 impl ByHand {
     /// None where the library has not that task. `length` is how many numbers the result has.
     pub fn new(library: &Rc<Library>, symbol: &str, arrays: &Rc<Vec<Array>>, length: usize) -> Option<ByHand> {
-        // SAFETY: all functions of `cc/` that have such names have that type.
+        // SAFETY: all functions of `benches/` that have such names have that type.
         let function = unsafe { *library.get::<ByHandFunction>(symbol.as_bytes()).ok()? };
         let inputs = arrays.iter().map(Array::input).collect();
         let (_library, _arrays) = (library.clone(), arrays.clone());
@@ -95,16 +95,16 @@ impl Run for ByHand {
     }
 }
 
-/// Loads a file of `cc/`, compiled anew if it has changed; None where there is no such file.
+/// Loads a file of `benches/` in C++, compiled anew if it has changed; None where there is no such file.
 ///
 /// Errors: the compiler's.
-pub fn library(name: &str, variant: &str, options: &[&str], threads: usize) -> Result<Option<Rc<Library>>, String> {
-    let name = if variant.is_empty() { name.to_string() } else { format!("{name}_{variant}") };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("benches/compare/cc/{name}.cc"));
+pub fn library(file: &str, variant: &str, options: &[&str], threads: usize) -> Result<Option<Rc<Library>>, String> {
+    let file = if variant.is_empty() { file.to_string() } else { format!("{file}_{variant}") };
+    let source = benches().join(format!("{file}.cc"));
     if !source.exists() {
         return Ok(None);
     }
-    let path = folder().join(format!("{name}{}-{threads}.so", options.concat()));
+    let path = folder().join(format!("{}{}-{threads}.so", file.replace('/', "-"), options.concat()));
     if !is_newer(&path, &source) {
         compile(&source, options, &path)?;
     }
@@ -120,18 +120,28 @@ pub fn library(name: &str, variant: &str, options: &[&str], threads: usize) -> R
     Ok(Some(library))
 }
 
+fn benches() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches")
+}
+
+/// The directory of headers.
+fn headers() -> PathBuf {
+    benches().join("compare/cc")
+}
+
 /// Returns whether a library is newer than its source and all headers.
 fn is_newer(library: &Path, source: &Path) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    let files = std::fs::read_dir(source.parent().expect("a folder")).expect("it can be read");
+    let files = std::fs::read_dir(headers()).expect("it can be read");
     let paths = files.map(|file| file.expect("it can be read").path());
-    let mut read = paths.filter(|path| path == source || path.extension().is_some_and(|ending| ending == "h"));
-    read.all(|path| changed(library) > changed(&path))
+    let headers = paths.filter(|path| path.extension().is_some_and(|ending| ending == "h"));
+    headers.chain([source.to_path_buf()]).all(|path| changed(library) > changed(&path))
 }
 
 fn compile(source: &Path, options: &[&str], library: &Path) -> Result<(), String> {
     let mut compiler = Command::new("g++");
-    compiler.args(["-std=c++20", "-march=native", "-shared", "-fPIC"]).args(options).arg(source).arg("-o").arg(library);
+    compiler.args(["-std=c++20", "-march=native", "-shared", "-fPIC", "-I"]).arg(headers()).args(options);
+    compiler.arg(source).arg("-o").arg(library);
     let output = compiler.output().map_err(|error| format!("g++: {error}"))?;
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
