@@ -2,6 +2,7 @@
 
 use crate::derive::schedule::Strategies;
 use crate::derive::{Checkpoint, Derivation};
+use crate::ks::check::sizes::SizeCheck;
 use crate::ks::diagnostic::Diagnostic;
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span};
@@ -26,6 +27,8 @@ pub struct CheckOptions {
     pub checkpoint: Checkpoint,
     /// The strategies by which laws are applied.
     pub strategies: Strategies,
+    /// Report sizes that are not known to be right, which are checked at run time otherwise.
+    pub strict_sizes: bool,
 }
 
 /// See [`CheckOptions::record`].
@@ -55,6 +58,8 @@ pub struct Checked {
     pub prelude: IndexMap<FunName, Def>,
     /// The warnings about a legal program, in order of place.
     pub warnings: Vec<Diagnostic>,
+    /// What types with sizes ask for, in order of place: what is proved, and what is checked at run time.
+    pub size_checks: Vec<SizeCheck>,
     /// The place of the name of each definition of the user.
     pub places: IndexMap<FunName, Span>,
 }

@@ -28,6 +28,7 @@ mod scope;
 mod second_order;
 mod shapes;
 mod signatures;
+mod sizes;
 pub mod suggest;
 mod terms;
 mod types;
@@ -35,6 +36,7 @@ pub mod written;
 
 pub use checked::{Called, CheckOptions, Checked, Record};
 pub use error::{malformed, unknown_function};
+pub use sizes::SizeCheck;
 
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::Sexp;

@@ -1,0 +1,150 @@
+//! Uses what types say of sizes: a function has one number for sizes that are equal, and its calls are proved to.
+//!
+//! ```text
+//! f : (Vec n Float) (Vec n Float) -> ..      fun f(#0, v, #2, w) { .. #0 wherever the size of w is meant .. }
+//! f(x, y), sizes proved to be equal          call f(..)
+//! f(x, y), not proved                        call [unsized f](..), a copy that takes nothing for granted
+//! from C                                     eq.i #0 #2; check else SizeMismatch(#0, #2); call f(..)
+//! ```
+//!
+//! Proofs are on the terms that are lowered: what passes and derivations made of a program counts, not what it was.
+
+use super::Worklist;
+use super::body::Body;
+use super::value::{Tensor, Val};
+use crate::error::Error;
+use crate::ir::{Failure, Op, Operand};
+use lm::sizes::{Check, Known, Place, Relation, Signature, Step, infer};
+use lm::term::{Def, Expr, Fun, FunName, Program, Version};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
+
+/// What types say of the sizes of functions.
+pub(super) struct Sizes {
+    /// The program; an empty one, where no types say sizes.
+    program: Program,
+    /// Whether results have the sizes that types say, where that was asked for.
+    gives: RefCell<FxHashMap<FunName, bool>>,
+}
+
+impl Sizes {
+    pub(super) fn new(program: &Program) -> Sizes {
+        let program = if program.sizes.is_empty() { Program::default() } else { program.clone() };
+        Sizes { program, gives: RefCell::default() }
+    }
+
+    /// Returns the signature of a function, if it tells which sizes are equal.
+    pub(super) fn signature(&self, fun: &Fun) -> Option<Signature> {
+        self.program.signature(fun).filter(|signature| !signature.relations().is_empty())
+    }
+
+    /// Returns the calls in a definition that have the sizes which the types of callees say, by the address of the term.
+    pub(super) fn proved(&self, def: &Def, signature: Option<&Signature>) -> FxHashSet<usize> {
+        if self.program.sizes.is_empty() {
+            return FxHashSet::default();
+        }
+        let calls = self.found(def, signature).calls.into_iter();
+        calls.filter(|(_, proved)| !proved.contains(&false)).map(|(address, _)| address).collect()
+    }
+
+    fn found(&self, def: &Def, signature: Option<&Signature>) -> lm::sizes::Found {
+        let gives = |name: &FunName, is_proved: bool| is_proved && self.gives(name);
+        let known =
+            Known { signature: &|fun| self.program.signature(fun), gives: &gives, annotations: &FxHashMap::default() };
+        infer(def, signature, &known)
+    }
+
+    /// Returns whether the result of a function has the sizes that its type says. Of a function that calls itself, that
+    /// is not known while it is looked at.
+    fn gives(&self, name: &FunName) -> bool {
+        if let Some(known) = self.gives.borrow().get(name) {
+            return *known;
+        }
+        self.gives.borrow_mut().insert(name.clone(), false);
+        let def = self.program.defs.get(name);
+        let gives = def.is_some_and(|def| {
+            let signature = self.program.signature(&def.fun);
+            signature.is_some_and(|signature| self.found(def, Some(&signature)).result_is_proved)
+        });
+        self.gives.borrow_mut().insert(name.clone(), gives);
+        gives
+    }
+}
+
+impl Worklist {
+    /// Returns the name of the version of a function to call: for arguments of the sizes of its type, or of any sizes.
+    pub(super) fn version(&self, fun: &Fun, is_proved: bool) -> FunName {
+        let is_any = !is_proved && self.sizes.signature(fun).is_some();
+        if is_any { fun.name.version(Version::Unsized) } else { fun.name.clone() }
+    }
+}
+
+impl Body<'_> {
+    /// Gives the parameters one number for sizes that are equal.
+    pub(super) fn unite_sizes(&mut self, def: &Def, signature: &Signature) -> Result<(), Error> {
+        let args: Vec<Expr> = def.params.iter().map(Expr::var).collect();
+        let mut united = Vec::new();
+        for relation in signature.relations() {
+            let Relation::Equal(place, size) = relation else { continue };
+            if place.is_size() {
+                let number = self.lower_value(&signature.size_term(size, &args))?.leaf();
+                united.push((place, number));
+            }
+        }
+        for (place, number) in united {
+            let param = &def.params[place.param];
+            let value = with_size(&self.variable(param), place, &place.path, number);
+            self.bind(param, value);
+        }
+        Ok(())
+    }
+
+    /// Checks that the arguments have the sizes of a signature.
+    pub(super) fn check_sizes(&mut self, signature: &Signature, args: &[Expr]) -> Result<(), Error> {
+        let mut supply = self.wanted.supply.clone();
+        let checks = signature.checks(args, &mut supply);
+        self.wanted.supply = supply;
+        for check in checks {
+            match check {
+                Check::Equal(a, b) => {
+                    let numbers = [self.lower_value(&a)?.leaf(), self.lower_value(&b)?.leaf()];
+                    let equal = self.op(Op::EqI, numbers.clone());
+                    self.check(equal, Failure::SizeMismatch, numbers);
+                }
+                Check::Natural(n) => {
+                    let n = self.lower_value(&n)?.leaf();
+                    let is_natural = self.op(Op::LeI, [Operand::Integer(0), n.clone()]);
+                    self.check(is_natural, Failure::NegativeSize, [n]);
+                }
+                Check::Below(k, n) => {
+                    let numbers = [self.lower_value(&k)?.leaf(), self.lower_value(&n)?.leaf()];
+                    let below = self.op(Op::Below, numbers.clone());
+                    self.check(below, Failure::IndexOutOfRange, numbers);
+                }
+                Check::Holds(condition) => {
+                    let condition = self.lower_value(&condition)?.leaf();
+                    self.check(condition, Failure::AssertFailed, []);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn with_size(value: &Val, place: &Place, path: &[Step], number: Operand) -> Val {
+    match (path, value) {
+        ([Step::Part(i, _), rest @ ..], Val::Tuple(parts)) => {
+            let part = |(k, part): (usize, &Val)| match k + 1 == *i {
+                true => with_size(part, place, rest, number.clone()),
+                false => part.clone(),
+            };
+            Val::tuple(parts.iter().enumerate().map(part).collect::<Vec<_>>())
+        }
+        ([], Val::Tensor(tensor)) => {
+            let mut tensor: Tensor = (**tensor).clone();
+            tensor.sizes[place.dimension.expect("a tensor has dimensions").0] = number;
+            tensor.val()
+        }
+        _ => panic!("a value has not the form of its type"),
+    }
+}
