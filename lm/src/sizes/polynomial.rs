@@ -128,6 +128,22 @@ impl Polynomial {
     }
 }
 
+impl Polynomial {
+    /// Returns the polynomial as types have it: `(add n 1)`.
+    pub fn spelled(&self) -> String {
+        let product = |(m, k): (&Monomial, i64)| {
+            let number = (k != 1 || m.is_empty()).then(|| k.to_string());
+            let factors = number.into_iter().chain(m.iter().map(Atom::to_string));
+            factors.reduce(|a, b| format!("(mul {a} {b})")).expect("a product has a factor")
+        };
+        let (numbers, others): (Vec<_>, Vec<_>) = self.terms().partition(|(m, _)| m.is_empty());
+        let (less, more): (Vec<_>, Vec<_>) = others.into_iter().chain(numbers).partition(|(_, k)| *k < 0);
+        let sum = more.into_iter().map(product).reduce(|a, b| format!("(add {a} {b})"));
+        let negated = less.into_iter().map(|(m, k)| product((m, k.wrapping_neg())));
+        negated.fold(sum.unwrap_or("0".into()), |a, b| format!("(sub {a} {b})"))
+    }
+}
+
 /// Writes `n`, `n + 1`, `2 * n * m - 1`.
 impl fmt::Display for Polynomial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

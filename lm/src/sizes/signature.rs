@@ -78,6 +78,11 @@ impl Signature {
         self.numbers.iter()
     }
 
+    /// Returns the parameters that are size variables.
+    pub fn variables_that_are_parameters(&self) -> impl Iterator<Item = &str> {
+        self.numbers.keys().map(|name| &**name).filter(|name| self.params.iter().any(|(param, _)| **param == **name))
+    }
+
     /// Returns what holds of arguments, besides what tells the variables.
     pub fn relations(&self) -> &[Relation] {
         &self.relations

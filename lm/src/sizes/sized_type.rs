@@ -72,13 +72,13 @@ impl SizedType {
 /// Writes the spelling of the language.
 impl fmt::Display for SizedType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |size: &Option<Polynomial>| size.as_ref().map_or("_".to_string(), Polynomial::to_string);
+        let shown = |size: &Option<Polynomial>| size.as_ref().map_or("_".to_string(), Polynomial::spelled);
         match self {
             SizedType::Plain(ty) => write!(f, "{ty}"),
             SizedType::Index(sizes) => match sizes.as_slice() {
-                [n] => write!(f, "(Fin {n})"),
+                [n] => write!(f, "(Fin {})", n.spelled()),
                 several => {
-                    let sizes: Vec<String> = several.iter().map(Polynomial::to_string).collect();
+                    let sizes: Vec<String> = several.iter().map(Polynomial::spelled).collect();
                     write!(f, "(Fin (Tuple {}))", sizes.join(" "))
                 }
             },

@@ -43,13 +43,8 @@ impl Walk<'_> {
         match relation {
             Relation::Natural(atom) => {
                 let number = of_sizes(atom, sizes).unwrap_or_else(|| Polynomial::atom(self.fresh("_")));
-                let answer = match () {
-                    () if self.bounds.is_not_negative(&number) => Answer::Proved,
-                    () if self.bounds.is_not_negative(&Polynomial::constant(-1).minus(&number)) => Answer::Refuted,
-                    () => Answer::Unknown,
-                };
                 let claim = Claim::Natural { callee: f.name.clone(), variable: atom.to_string() };
-                self.claim(span, claim, [&number, &Polynomial::constant(0)], answer)
+                self.not_negative(&number, claim, span)
             }
             Relation::Equal(place, size) => {
                 let names = [told_by(signature, size), shown(signature, place)];
@@ -65,6 +60,19 @@ impl Walk<'_> {
                 self.holds_at(shapes, place, &wanted, true, spans[place.param], claim)
             }
         }
+    }
+
+    /// Claims that a number is not negative.
+    pub(super) fn not_negative(&mut self, number: &Polynomial, claim: Claim, span: Span) -> bool {
+        let is_not_negative = |p: &Polynomial| self.bounds.is_not_negative(p);
+        let answer = match () {
+            () if is_not_negative(number) => Answer::Proved,
+            () if is_not_negative(&Polynomial::constant(-1).minus(number)) && !self.bounds.is_unreachable() => {
+                Answer::Refuted
+            }
+            () => Answer::Unknown,
+        };
+        self.claim(span, claim, [number, &Polynomial::constant(0)], answer)
     }
 
     /// Returns what a number at a place is known to be below.

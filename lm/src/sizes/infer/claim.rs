@@ -35,6 +35,8 @@ pub enum Claim {
         /// The size variable.
         variable: String,
     },
+    /// A number of elements is not negative.
+    Count,
     /// The tensors of an operation have one size.
     Operands,
     /// A tensor has the size that its name is annotated with.

@@ -2,25 +2,25 @@
 
 use super::{Claim, Polynomial, Shape, Walk};
 use crate::prim::Prim;
-use crate::term::Expr;
+use crate::term::{Expr, Span};
 use crate::types::Type;
 
 impl Walk<'_> {
     pub(super) fn primitive(&mut self, e: &Expr, p: Prim, args: &[Expr]) -> Shape {
         match (p, args) {
             (Prim::Build, [n, f]) => {
-                let sizes = self.sizes_of(n);
+                let sizes = self.counts(n, e.span());
                 let element = self.each_index(&sizes, f);
                 Shape::Tensor(sizes.into_iter().map(Some).collect(), Box::new(element))
             }
             (Prim::SumBuild, [n, f]) => {
-                let sizes = self.sizes_of(n);
+                let sizes = self.counts(n, e.span());
                 let term = self.each_index(&sizes, f);
                 self.named(term, e.ty(), "sum")
             }
             (Prim::SumBuild, [w, n, f]) => {
                 let zero = self.term(w);
-                let sizes = self.sizes_of(n);
+                let sizes = self.counts(n, e.span());
                 self.each_index(&sizes, f);
                 self.tangent(&zero, w.ty())
             }
@@ -83,6 +83,15 @@ impl Walk<'_> {
     fn sizes_of(&mut self, n: &Expr) -> Vec<Polynomial> {
         let shape = self.term(n);
         self.numbers(&shape)
+    }
+
+    /// Returns the numbers of a size that something is made with.
+    fn counts(&mut self, n: &Expr, span: Span) -> Vec<Polynomial> {
+        let sizes = self.sizes_of(n);
+        for size in &sizes {
+            self.not_negative(size, Claim::Count, span);
+        }
+        sizes
     }
 
     fn size(&mut self, v: &Expr) -> Shape {

@@ -44,6 +44,11 @@ pub fn negative_size(callee: impl Display, variable: &str, number: &str) -> Diag
         .remedy("sizes are not negative")
 }
 
+/// Makes the error for a tensor, or a sum, of a negative number of elements.
+pub fn negative_count(number: &str) -> Diagnostic {
+    Diagnostic::error("E240", format!("the size `{number}` is negative")).remedy("sizes are not negative")
+}
+
 /// Makes the error for an index that is out of range in every run.
 pub fn out_of_range(numbers: &[String; 2]) -> Diagnostic {
     let [k, n] = numbers;

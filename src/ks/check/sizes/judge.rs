@@ -91,6 +91,7 @@ fn refuted(finding: &Finding, of: &FunName) -> Diagnostic {
     match &finding.claim {
         Claim::Arguments { callee, places, size } => error::arguments_differ(callee, places, size, numbers),
         Claim::Natural { callee, variable } => error::negative_size(callee, variable, &numbers[0]),
+        Claim::Count => error::negative_count(&numbers[0]),
         Claim::Operands => error::operands_differ(numbers),
         Claim::Annotated => error::annotation_differs(numbers),
         Claim::Index { .. } | Claim::Limit { .. } => error::out_of_range(numbers),
@@ -109,6 +110,7 @@ fn unknown(finding: &Finding, is_strict: bool) -> Option<Diagnostic> {
         _ if !is_strict => None,
         Claim::Index { limit: None } | Claim::Limit { .. } => Some(error::unknown_range(numbers)),
         Claim::Natural { variable, .. } => Some(error::unknown_sign(variable)),
+        Claim::Count => Some(error::unknown_sign(&numbers[0])),
         Claim::Arguments { .. } | Claim::Operands | Claim::Result => Some(error::unknown_equality(numbers)),
     }
 }
@@ -119,6 +121,7 @@ fn in_words(finding: &Finding) -> String {
         Claim::Arguments { callee, places: [p, q], size } if p == size => format!("`{q}` of `{callee}`: {a} = {b}"),
         Claim::Arguments { callee, places: [p, q], .. } => format!("`{p}` and `{q}` of `{callee}`: {a} = {b}"),
         Claim::Natural { callee, variable } => format!("`{variable}` of `{callee}`: 0 <= {a}"),
+        Claim::Count => format!("a number of elements: 0 <= {a}"),
         Claim::Operands => format!("operands: {a} = {b}"),
         Claim::Annotated => format!("the type of a variable: {a} = {b}"),
         Claim::Index { .. } | Claim::Limit { .. } => format!("an index: {a} < {b}"),
