@@ -129,6 +129,7 @@ const PAGES: &[&str] = &[
     "README.md",
     "docs/tutorial.md",
     "docs/derivations.md",
+    "docs/language.md",
     "docs/embedding.md",
     "docs/loops.md",
     "docs/strategies.md",

@@ -88,9 +88,11 @@ impl Signature {
         &self.relations
     }
 
-    /// Returns whether it says nothing.
-    pub fn is_empty(&self) -> bool {
-        self.params.iter().all(|(_, ty)| !ty.says_sizes()) && !self.result.says_sizes()
+    /// Returns the sizes of the result that are one number each, with their places in it.
+    pub fn sizes_of_result(&self) -> Vec<(Place, Polynomial)> {
+        let (mut sizes, whole) = (Vec::new(), Place { param: 0, path: Vec::new(), dimension: None });
+        each_size(&self.result, &whole, &mut |place, size, _| sizes.push((place, size.clone())));
+        sizes.into_iter().filter(|(place, _)| place.is_size()).collect()
     }
 
     /// Finds the number of each variable; what is left are relations.

@@ -14,7 +14,7 @@ use super::body::Body;
 use super::value::{Tensor, Val};
 use crate::error::Error;
 use crate::ir::{Failure, Op, Operand};
-use lm::sizes::{Check, Known, Place, Relation, Signature, Step, infer};
+use lm::sizes::{Atom, Check, Known, Place, Polynomial, Relation, Signature, Step, infer};
 use lm::term::{Def, Expr, Fun, FunName, Program, Version};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
@@ -99,6 +99,52 @@ impl Body<'_> {
         Ok(())
     }
 
+    /// Gives the result of a call the sizes that its type says, of those of the arguments, if they are proved.
+    pub(super) fn with_sizes_of_type(&mut self, fun: &Fun, args: &[Val], is_proved: bool, value: Val) -> Val {
+        let sizes = self.wanted.sizes.clone();
+        let signature = sizes.program.signature(fun).filter(|_| is_proved && sizes.gives(&fun.name));
+        let Some(signature) = signature else { return value };
+        let is_one = |size: &Polynomial| {
+            size.atoms().all(|atom| match atom {
+                Atom::Variable(name) => signature.number(name).is_some_and(|(place, _)| place.is_one()),
+                Atom::Number(..) => false,
+            })
+        };
+        let sizes = signature.sizes_of_result().into_iter().filter(|(_, size)| is_one(size));
+        sizes.fold(value, |value, (place, size)| {
+            let number = self.size_number(&signature, &size, None, args);
+            with_size(&value, &place, &place.path, number)
+        })
+    }
+
+    /// Returns a polynomial of size variables, told by the arguments; `here` is the number at the place that tells one.
+    fn size_number(
+        &mut self,
+        signature: &Signature,
+        size: &Polynomial,
+        here: Option<&Operand>,
+        args: &[Val],
+    ) -> Operand {
+        let mut sum: Option<Operand> = None;
+        for (product, k) in size.terms() {
+            let mut term: Option<Operand> = (k != 1 || product.is_empty()).then_some(Operand::Integer(k));
+            for atom in product {
+                let factor = match atom {
+                    Atom::Number(..) => here.expect("only the number of a variable is told by its place").clone(),
+                    Atom::Variable(name) => {
+                        let (place, number) = signature.number(name).expect("arguments tell the size variables");
+                        let there = number_at(&args[place.param], place, &place.path);
+                        self.size_number(signature, number, Some(&there), args)
+                    }
+                };
+                term = Some(term.map_or(factor.clone(), |term| self.op(Op::MulI, [term, factor])));
+            }
+            let term = term.expect("a product has a factor");
+            sum = Some(sum.map_or(term.clone(), |sum| self.op(Op::AddI, [sum, term])));
+        }
+        sum.unwrap_or(Operand::Integer(0))
+    }
+
     /// Checks that the arguments have the sizes of a signature.
     pub(super) fn check_sizes(&mut self, signature: &Signature, args: &[Expr]) -> Result<(), Error> {
         let mut supply = self.wanted.supply.clone();
@@ -145,6 +191,15 @@ fn with_size(value: &Val, place: &Place, path: &[Step], number: Operand) -> Val 
             tensor.sizes[place.dimension.expect("a tensor has dimensions").0] = number;
             tensor.val()
         }
+        _ => panic!("a value has not the form of its type"),
+    }
+}
+
+fn number_at(value: &Val, place: &Place, path: &[Step]) -> Operand {
+    match (path, value, place.dimension) {
+        ([Step::Part(i, _), rest @ ..], Val::Tuple(parts), _) => number_at(&parts[i - 1], place, rest),
+        ([], Val::Tensor(tensor), Some((d, _))) => tensor.sizes[d].clone(),
+        ([], Val::Leaf(number), None) => number.clone(),
         _ => panic!("a value has not the form of its type"),
     }
 }

@@ -10,8 +10,7 @@ impl Walk<'_> {
     /// Returns the value of a function at an argument.
     pub(super) fn apply(&mut self, f: &Expr, argument: Shape) -> Shape {
         let Kind::Lam(x, body) = f.kind() else { panic!("{f:?} is no function") };
-        self.bind_variable(x, argument);
-        self.annotated(x.id(), f.span());
+        self.bind_variable(x, argument, f.span());
         self.term(body)
     }
 
@@ -119,7 +118,7 @@ impl Walk<'_> {
     }
 
     /// Claims that a variable has the sizes of its annotation.
-    fn annotated(&mut self, x: u32, span: Span) {
+    pub(super) fn annotated(&mut self, x: u32, span: Span) {
         let Some(annotation) = self.known.annotations.get(&x).cloned() else { return };
         if let SizedType::Index(_) = annotation.ty {
             self.limited.insert(x);

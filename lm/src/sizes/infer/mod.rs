@@ -107,7 +107,7 @@ impl Walk<'_> {
             Kind::Let(bindings, body) => {
                 for b in bindings {
                     let shape = self.term(&b.rhs);
-                    self.bind(&b.pattern, &shape);
+                    self.bind(&b.pattern, &shape, b.rhs.span());
                     if let (Pattern::Var(x), Type::Bool) = (&b.pattern, b.rhs.ty()) {
                         self.conditions.insert(x.id(), b.rhs.clone());
                     }
@@ -118,21 +118,23 @@ impl Walk<'_> {
         }
     }
 
-    fn bind(&mut self, pattern: &Pattern, shape: &Shape) {
+    fn bind(&mut self, pattern: &Pattern, shape: &Shape, span: Span) {
         match pattern {
-            Pattern::Var(x) => self.bind_variable(x, shape.clone()),
+            Pattern::Var(x) => self.bind_variable(x, shape.clone(), span),
             Pattern::Tuple(xs) => {
                 for (i, x) in xs.iter().enumerate() {
                     let part = shape.parts().get(i).cloned().unwrap_or(Shape::Scalar);
-                    self.bind_variable(x, part);
+                    self.bind_variable(x, part, span);
                 }
             }
         }
     }
 
-    fn bind_variable(&mut self, x: &Var, shape: Shape) {
+    /// Binds a variable, which has the sizes of its annotation.
+    fn bind_variable(&mut self, x: &Var, shape: Shape, span: Span) {
         let shape = self.named(shape, x.ty(), x.name());
         self.env.insert(x.id(), shape);
+        self.annotated(x.id(), span);
     }
 
     fn application(&mut self, e: &Expr, op: &Op, args: &[Expr]) -> Shape {

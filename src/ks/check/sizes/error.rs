@@ -12,7 +12,7 @@ pub const SIZES: &str = "k, n, (add n m), (sub n m) or (mul n m); a size variabl
 pub fn arguments_differ(callee: impl Display, places: &[String; 2], size: &str, numbers: &[String; 2]) -> Diagnostic {
     let ([a, b], [n, m]) = (places, numbers);
     let message = match a == size {
-        true => format!("the size of `{b}` is {m}, where `{callee}` takes `{size}`, which is {n}"),
+        true => format!("the size of `{b}` is `{m}`, where `{callee}` takes `{size}`, which is `{n}`"),
         false => format!("the sizes of `{a}` and `{b}` differ: `{callee}` is called with {n} and {m}"),
     };
     Diagnostic::error("E240", message).remedy("give both the same size")
@@ -52,7 +52,7 @@ pub fn negative_count(number: &str) -> Diagnostic {
 /// Makes the error for an index that is out of range in every run.
 pub fn out_of_range(numbers: &[String; 2]) -> Diagnostic {
     let [k, n] = numbers;
-    Diagnostic::error("E241", format!("index {k} is out of range for the size {n}"))
+    Diagnostic::error("E241", format!("the index `{k}` is out of range for the size `{n}`"))
         .remedy("indices start at 0, and are below the size")
 }
 

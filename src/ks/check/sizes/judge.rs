@@ -69,9 +69,10 @@ impl Checker {
         match error {
             Some(error) => {
                 let error = match &finding.claim {
-                    Claim::Arguments { callee, size, .. } => {
+                    Claim::Arguments { callee, size, places } => {
                         let place = checked.places.get(&callee.as_written()).copied().unwrap_or_default();
-                        error.related(place, &format!("both are `{size}` here"))
+                        let words = if places[0] == *size { "it is" } else { "both are" };
+                        error.related(place, &format!("{words} `{size}` here"))
                     }
                     _ => error,
                 };
