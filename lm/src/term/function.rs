@@ -33,6 +33,8 @@ pub enum Version {
     Jagged,
     /// The copy for arguments whose sizes need not be those that its type says: `[unsized f]`.
     Unsized,
+    /// The function that checks the sizes of arguments from outside, and calls f: `[checked f]`.
+    Checked,
     /// The function that tells how much memory f needs: `[workspace f]`.
     Workspace,
     /// The function whose result is added to destinations; the text says which parts of it.
@@ -48,6 +50,7 @@ impl fmt::Display for Version {
             Version::Pieces => f.write_str("pieces"),
             Version::Jagged => f.write_str("jagged"),
             Version::Unsized => f.write_str("unsized"),
+            Version::Checked => f.write_str("checked"),
             Version::Workspace => f.write_str("workspace"),
             Version::Destinations(parts) => f.write_str(parts),
             Version::Loops(number) => write!(f, "loops{number}"),
@@ -75,10 +78,11 @@ impl FunName {
         name
     }
 
-    /// Returns the name of the function that this is the copy for other sizes of; its own, if it is none.
+    /// Returns the name of the function that this checks arguments for, or is the copy for other sizes of; its own, if
+    /// it is neither.
     pub fn sized(&self) -> FunName {
         let mut name = self.clone();
-        name.versions.retain(|version| *version != Version::Unsized);
+        name.versions.retain(|version| !matches!(version, Version::Unsized | Version::Checked));
         name
     }
 

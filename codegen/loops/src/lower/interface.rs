@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::interface::{CForm, Interface, Parameter};
 use crate::ir::{Block, Failure, FunId, Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 use crate::layout::components;
-use lm::term::{Def, Expr, Version};
+use lm::term::{Def, Version};
 use lm::types::Type;
 use std::collections::VecDeque;
 
@@ -43,9 +43,7 @@ pub(super) fn interface(
     next: FunId,
     wanted: &mut Worklist,
 ) -> Result<(Interface, Option<Function>), Error> {
-    let signature = wanted.sizes.signature(&def.fun);
-    let is_plain = |parameter: &Parameter| matches!(parameter.form, CForm::Scalar(_));
-    if signature.is_none() && inputs.iter().chain(&outputs).all(is_plain) {
+    if inputs.iter().chain(&outputs).all(|parameter| matches!(parameter.form, CForm::Scalar(_))) {
         return Ok((Interface { inputs, outputs, function: direct }, None));
     }
     let mut body = Body::new(&def.fun.name, wanted, def.body.span());
@@ -61,12 +59,8 @@ pub(super) fn interface(
     for ty in &def.fun.params {
         args.push(body.inward(ty, &mut given)?);
     }
-    if let Some(signature) = &signature {
-        def.params.iter().zip(&args).for_each(|(x, value)| body.bind(x, value.clone()));
-        let terms: Vec<Expr> = def.params.iter().map(Expr::var).collect();
-        body.check_sizes(signature, &terms)?;
-    }
-    let value = body.lower_call_into(&def.fun, &args, true, &Sink::Own)?;
+    let checked = body.wanted.checked_function(&def.fun);
+    let value = body.lower_call_into(&checked, &args, true, &Sink::Own)?;
     let mut results = VecDeque::new();
     outward(&def.fun.result, &value, &mut results);
     storage.iter().zip(&results).try_for_each(|(fields, result)| body.check_storage(fields, result))?;

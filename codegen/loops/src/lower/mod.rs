@@ -67,9 +67,10 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
         sizes: Rc::new(Sizes::new(program)),
         supply: program.supply.clone(),
     };
-    entries.iter().for_each(|name| {
-        wanted.id(name, SinkForm::Own);
-    });
+    for name in entries {
+        let checked = wanted.checked(program, name);
+        wanted.id(&checked, SinkForm::Own);
+    }
     let mut module = Module::default();
     let pieces = in_pieces(program, entries);
     pieces.keys().for_each(|name| {
@@ -79,7 +80,10 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
         let (name, form) = (name.clone(), form.clone());
         let def = program.defs.get(&name.sized()).or_else(|| pieces.get(&name));
         let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
-        module.functions.push(Body::lower_function(def, &name, &form, &mut wanted)?);
+        module.functions.push(match name.versions.first() {
+            Some(Version::Checked) => Body::lower_checks(def, name, &mut wanted)?,
+            _ => Body::lower_function(def, &name, &form, &mut wanted)?,
+        });
     }
     let outside = add_interfaces(program, entries, &pieces, &mut module, &mut wanted)?;
     let called = outside.iter().flatten().map(|interface| interface.function);
@@ -115,7 +119,8 @@ fn add_interfaces(
             Err(ty) => Err(ty),
             Ok(parameters) => {
                 let next = FunId(module.functions.len());
-                let direct = wanted.id(&def.fun.name, SinkForm::Own);
+                let checked = wanted.checked(program, &def.fun.name);
+                let direct = wanted.id(&checked, SinkForm::Own);
                 let (interface, function) = interface::interface(def, parameters, direct, next, wanted)?;
                 module.functions.extend(function);
                 Ok(interface)

@@ -4,16 +4,17 @@
 //! f : (Vec n Float) (Vec n Float) -> ..      fun f(#0, v, #2, w) { .. #0 wherever the size of w is meant .. }
 //! f(x, y), sizes proved to be equal          call f(..)
 //! f(x, y), not proved                        call [unsized f](..), a copy that takes nothing for granted
-//! from C                                     eq.i #0 #2; check else SizeMismatch(#0, #2); call f(..)
+//! from outside: [checked f](x, y)            eq.i #0 #2; check else SizeMismatch(#0, #2); call f(..)
 //! ```
 //!
 //! Proofs are on the terms that are lowered: what passes and derivations made of a program counts, not what it was.
 
 use super::Worklist;
 use super::body::Body;
+use super::sink::Sink;
 use super::value::{Tensor, Val};
 use crate::error::Error;
-use crate::ir::{Failure, Op, Operand};
+use crate::ir::{Block, Failure, Function, Local, Op, Operand};
 use lm::sizes::{Atom, Check, Known, Place, Polynomial, Relation, Signature, Step, infer};
 use lm::term::{Def, Expr, Fun, FunName, Program, Version};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -72,10 +73,44 @@ impl Sizes {
 }
 
 impl Worklist {
+    /// Returns the name of the version of a function for arguments from outside.
+    pub(super) fn checked(&self, program: &Program, name: &FunName) -> FunName {
+        program.defs.get(name).map_or_else(|| name.clone(), |def| self.checked_function(&def.fun).name)
+    }
+
+    /// Returns that version.
+    pub(super) fn checked_function(&self, fun: &Fun) -> Fun {
+        let has_checks = self.sizes.signature(fun).is_some();
+        let name = if has_checks { fun.name.version(Version::Checked) } else { fun.name.clone() };
+        Fun { name, ..fun.clone() }
+    }
+
     /// Returns the name of the version of a function to call: for arguments of the sizes of its type, or of any sizes.
     pub(super) fn version(&self, fun: &Fun, is_proved: bool) -> FunName {
         let is_any = !is_proved && self.sizes.signature(fun).is_some();
         if is_any { fun.name.version(Version::Unsized) } else { fun.name.clone() }
+    }
+}
+
+impl<'a> Body<'a> {
+    /// Returns the loops of `[checked f]`.
+    pub(super) fn lower_checks(def: &'a Def, name: FunName, wanted: &'a mut Worklist) -> Result<Function, Error> {
+        let signature = wanted.sizes.signature(&def.fun).expect("a function with checks has a signature");
+        let mut body = Body::new(&def.fun.name, wanted, def.body.span());
+        let mut args = Vec::new();
+        for param in &def.params {
+            let value = body.fresh_value(param.ty())?;
+            body.bind(param, value.clone());
+            args.push(value);
+        }
+        let params = (0..body.locals.len() as u32).map(Local).collect();
+        let terms: Vec<Expr> = def.params.iter().map(Expr::var).collect();
+        body.check_sizes(&signature, &terms)?;
+        let value = body.lower_call_into(&def.fun, &args, true, &Sink::Own)?;
+        let results = body.components(&def.fun.result)?;
+        let block = Block { stmts: body.stmts, results: value.flatten() };
+        let (span, locals) = (def.body.span(), body.locals);
+        Ok(Function { results, c_wrapper: true, ..Function::new(name, params, locals, block, span) })
     }
 }
 
