@@ -2,7 +2,6 @@
 
 use crate::derive::schedule::Strategies;
 use crate::derive::{Checkpoint, Derivation};
-use crate::ks::check::sizes::SizeCheck;
 use crate::ks::diagnostic::Diagnostic;
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span};
@@ -36,6 +35,17 @@ pub type Record = fn(Checked, &FunName) -> Result<Type, Box<Diagnostic>>;
 
 /// See [`CheckOptions::called`]: the name of a built-in, and the types of the arguments of a call.
 pub type Called = fn(&str, &[Type]);
+
+/// What was found of sizes at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeCheck {
+    /// The place.
+    pub span: Span,
+    /// What must hold, in words.
+    pub what: String,
+    /// Whether it is proved; otherwise it is checked when the program runs.
+    pub is_proved: bool,
+}
 
 /// A program without errors.
 #[derive(Clone, Debug, Default)]

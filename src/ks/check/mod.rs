@@ -34,9 +34,8 @@ mod terms;
 mod types;
 pub mod written;
 
-pub use checked::{Called, CheckOptions, Checked, Record};
+pub use checked::{Called, CheckOptions, Checked, Record, SizeCheck};
 pub use error::{malformed, unknown_function};
-pub use sizes::SizeCheck;
 
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::Sexp;

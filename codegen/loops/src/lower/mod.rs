@@ -26,6 +26,7 @@ mod keep;
 mod pieces;
 mod planned;
 mod prim;
+mod proofs;
 mod records;
 mod show;
 mod sink;
@@ -45,9 +46,9 @@ use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::term::{Def, FunName, Program, Supply, Version};
 use lm::types::Type;
+use proofs::Sizes;
 use rustc_hash::FxHashSet;
 use sink::SinkForm;
-use sizes::Sizes;
 use std::rc::Rc;
 
 /// The C interface of an entry, or the type that has no form in C.

@@ -10,22 +10,11 @@
 //! Of definitions without sizes, calls of functions with sizes are judged, and nothing else.
 
 use super::error;
-use crate::ks::check::checked::Checked;
+use crate::ks::check::checked::{Checked, SizeCheck};
 use crate::ks::check::checker::Checker;
 use crate::ks::diagnostic::Diagnostic;
 use lm::sizes::{Answer, Claim, Finding, Known, infer};
-use lm::term::{Def, FunName, Span};
-
-/// What was found of sizes at a place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SizeCheck {
-    /// The place.
-    pub span: Span,
-    /// What must hold, in words.
-    pub what: String,
-    /// Whether it is proved; otherwise it is checked when the program runs.
-    pub is_proved: bool,
-}
+use lm::term::{Def, FunName};
 
 impl Checker {
     /// Judges the sizes in all definitions; puts checks into those where something is not known.

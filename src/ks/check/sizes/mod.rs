@@ -13,5 +13,3 @@ mod error;
 mod judge;
 mod names;
 mod written;
-
-pub use judge::SizeCheck;
