@@ -13,6 +13,7 @@
 
 use crate::prim::{Cost, Effect, Prim};
 use crate::scope::free_variables;
+use crate::sizes::Signature;
 use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -44,6 +45,19 @@ struct Named {
 }
 
 impl Facts {
+    /// Returns what the sizes of a signature say of the parameters.
+    pub fn of(signature: Option<&Signature>, params: &[Var]) -> Facts {
+        let mut facts = Facts::default();
+        let Some(signature) = signature else { return facts };
+        let args: Vec<Expr> = params.iter().map(Expr::var).collect();
+        // The first of equal sizes stands for them, so that one is left.
+        facts.equal.extend(signature.equal_sizes(&args));
+        for (i, limit) in signature.limits(&args) {
+            facts.index(&params[i], &limit);
+        }
+        facts
+    }
+
     /// Learns what a name stands for.
     pub fn name(&mut self, b: &Binding, is_once: bool) {
         if self.is_late(&b.rhs) {
@@ -152,7 +166,9 @@ impl Facts {
                 args.iter().all(|a| self.is_natural(a))
             }
             Kind::App(Op::Get(..), args) => args[0].args_of_prim(Prim::Size).is_some(),
-            Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
+            Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => {
+                self.equal.iter().any(|(size, other)| *other == n && size.any(|e| e.args_of_prim(Prim::Size).is_some()))
+            }
         }
     }
 
@@ -219,7 +235,7 @@ impl Facts {
     /// terms, and the size of a tensor that is made is what it is made with.
     fn number(&self, e: &Expr) -> Expr {
         let n = self.number_shown(e);
-        if self.equal.is_empty() { n } else { self.first_of_equal(n) }
+        if self.equal.is_empty() { n } else { self.standing_for(n) }
     }
 
     fn number_shown(&self, e: &Expr) -> Expr {
@@ -251,11 +267,18 @@ impl Facts {
     }
 
     fn size_of(&self, v: &Expr) -> Expr {
-        self.first_of_equal(self.size_shown(v))
+        let n = self.standing_for(self.size_shown(v));
+        let parts = match n.ty().as_tuple() {
+            Some(parts) if n.args_of(&Op::Tuple).is_none() && !self.equal.is_empty() => parts.len(),
+            _ => return n,
+        };
+        let parts: Vec<Expr> = (1..=parts).map(|i| Expr::get(i, n.clone())).collect();
+        let known: Vec<Expr> = parts.iter().map(|part| self.standing_for(part.clone())).collect();
+        if known == parts { n } else { Expr::tuple(known) }
     }
 
-    /// Returns the size, or the one that a check found to be equal.
-    fn first_of_equal(&self, n: Expr) -> Expr {
+    /// Returns the size that stands for those equal to this one.
+    fn standing_for(&self, n: Expr) -> Expr {
         self.equal.iter().rev().find(|(same, _)| *same == n).map_or(n, |(_, n)| n.clone())
     }
 

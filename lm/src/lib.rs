@@ -20,6 +20,7 @@ pub mod runtime_error;
 pub mod scheme;
 pub mod scope;
 pub mod shape;
+pub mod sizes;
 pub mod strategy;
 pub mod tensor;
 pub mod term;

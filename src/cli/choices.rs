@@ -32,7 +32,12 @@ impl ChoiceOptions {
     /// Errors: those of the file of strategies.
     pub fn choices(&self, format: ErrorFormat) -> Result<Choices, Failure> {
         let strategies = self.strategy.strategies(format)?;
-        Ok(Choices { derivation: self.derivation, checkpoint: self.checkpoint.of_runs(), strategies })
+        Ok(Choices {
+            derivation: self.derivation,
+            checkpoint: self.checkpoint.of_runs(),
+            strategies,
+            ..Choices::default()
+        })
     }
 
     /// Returns the choices of a command that shows derivatives: folds keep all states if nothing else is said.
@@ -40,7 +45,12 @@ impl ChoiceOptions {
     /// Errors: those of the file of strategies.
     pub fn choices_to_show(&self, format: ErrorFormat) -> Result<Choices, Failure> {
         let checkpoint = self.checkpoint.checkpoint.unwrap_or(Checkpoint::None);
-        Ok(Choices { derivation: self.derivation, checkpoint, strategies: self.strategy.strategies(format)? })
+        Ok(Choices {
+            derivation: self.derivation,
+            checkpoint,
+            strategies: self.strategy.strategies(format)?,
+            ..Choices::default()
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::watch::Watch;
 use crate::derive::pipeline::{self, Pipeline};
-use crate::ks::check::Checked;
+use crate::ks::check::{Checked, SizeCheck};
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::front::{self, Choices};
 use crate::ks::render;
@@ -24,18 +24,15 @@ pub struct Input {
     pub places: IndexMap<FunName, Span>,
     /// The derivatives that the text requests by `gdef`.
     pub requested: Vec<FunName>,
+    /// What types with sizes ask for.
+    pub size_checks: Vec<SizeCheck>,
     /// The pipeline that the program goes through.
     pub pipeline: Pipeline,
     format: ErrorFormat,
 }
 
 impl Input {
-    /// Reads and checks the files of a program; `-` is standard input.
-    pub fn read(paths: &[String], format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
-        Input::read_for(paths, Choices::default(), format, watch)
-    }
-
-    /// Does the same as [`Input::read`], for derivatives that are made in some way.
+    /// Reads and checks the files of a program, for derivatives that are made in some way; `-` is standard input.
     pub fn read_for(paths: &[String], choices: Choices, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
         let source = watch
             .timings
@@ -60,7 +57,8 @@ impl Input {
 
     fn new(source: Source, mut checked: Checked, format: ErrorFormat, watch: &Watch) -> Input {
         let (places, requested) = (take(&mut checked.places), take(&mut checked.requested));
-        Input { source, places, requested, pipeline: watch.pipeline(checked), format }
+        let size_checks = take(&mut checked.size_checks);
+        Input { source, places, requested, size_checks, pipeline: watch.pipeline(checked), format }
     }
 
     /// Adds definitions that were checked already. Shows no warnings again.

@@ -100,13 +100,16 @@ impl<'a> Check<'a> {
     /// the domain, the sizes and Integers of every other point are equal, for functions that need that.
     fn point(&mut self, example: Option<&Value>, tries: usize) -> Value {
         const NEAR: f64 = 0.05;
-        let argument = self.pipeline.program().defs[self.f].fun.argument();
+        let fun = &self.pipeline.program().defs[self.f].fun;
+        let argument = fun.argument();
+        let sizes = self.pipeline.program().signature(fun);
         let was_outside = tries > self.report.points;
-        match example {
-            None if was_outside && tries % 2 == 1 => self.random.point_of_one_size(&argument),
-            None => self.random.point(&argument),
-            Some(point) if tries == 0 => point.clone(),
-            Some(point) => {
+        match (example, sizes) {
+            (None, Some(sizes)) => self.random.point_of_sizes(&sizes),
+            (None, None) if was_outside && tries % 2 == 1 => self.random.point_of_one_size(&argument),
+            (None, None) => self.random.point(&argument),
+            (Some(point), _) if tries == 0 => point.clone(),
+            (Some(point), _) => {
                 let direction = self.random.direction(point);
                 shifted(point, &direction, NEAR)
             }

@@ -1,7 +1,9 @@
 //! Random points and directions.
 
+use indexmap::IndexMap;
 use lm::random::SplitMix;
-use lm::tensor::Tensor;
+use lm::sizes::{Atom, Polynomial, Signature, SizedType};
+use lm::tensor::{Position, Tensor};
 use lm::types::Type;
 use lm::value::Value;
 use std::sync::Arc;
@@ -12,12 +14,14 @@ pub struct Random {
     numbers: SplitMix,
     /// The size of every tensor, in each dimension: so sizes that must agree do.
     side: usize,
+    /// The size variables of the last argument that has some.
+    sizes: IndexMap<Arc<str>, i64>,
 }
 
 impl Random {
     /// Values from a seed.
     pub fn new(seed: u64) -> Random {
-        Random { numbers: SplitMix::new(seed), side: 0 }
+        Random { numbers: SplitMix::new(seed), side: 0, sizes: IndexMap::new() }
     }
 
     fn next(&mut self) -> u64 {
@@ -45,6 +49,47 @@ impl Random {
         self.side = 1 + (self.next() % LARGEST) as usize;
         let value = self.value(ty);
         self.with_one_size(value, false)
+    }
+
+    /// Returns a random argument of the sizes that a signature says.
+    pub fn point_of_sizes(&mut self, signature: &Signature) -> Value {
+        const LARGEST: u64 = 5;
+        let variables = signature.variables();
+        self.sizes = variables.into_iter().map(|name| (name, (self.next() % LARGEST) as i64)).collect();
+        let mut parts: Vec<Value> = Vec::new();
+        for (name, ty) in &signature.params {
+            let number = self.sizes.get(name).filter(|_| *ty == SizedType::Plain(Type::Integer));
+            let number = number.map(|n| Value::Integer(*n));
+            parts.push(number.unwrap_or_else(|| self.sized_value(ty)));
+        }
+        if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
+    }
+
+    /// Returns a random value of a type with sizes.
+    fn sized_value(&mut self, ty: &SizedType) -> Value {
+        match ty {
+            SizedType::Plain(ty) => self.value(ty),
+            SizedType::Index(sizes) => {
+                let index = sizes.iter().map(|n| (self.next() % self.size(n).max(1) as u64) as i64).collect::<Vec<_>>();
+                Position::from(index).value()
+            }
+            SizedType::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.sized_value(part)).collect()),
+            SizedType::Tensor(sizes, element) => {
+                let sizes = sizes.iter().map(|n| n.as_ref().map_or(self.side, |n| self.size(n))).collect::<Vec<_>>();
+                let elements = (0..sizes.iter().product()).map(|_| self.sized_value(element)).collect();
+                Value::Tensor(Arc::new(Tensor::new(sizes, elements)))
+            }
+        }
+    }
+
+    /// Returns a size; 0 where it would be negative.
+    fn size(&self, n: &Polynomial) -> usize {
+        let by = |atom: &Atom| match atom {
+            Atom::Variable(name) => self.sizes.get(name).map(|n| Polynomial::constant(*n)),
+            Atom::Number(..) => None,
+        };
+        let size = n.substituted(&by).and_then(|n| n.as_constant()).expect("sizes are of size variables");
+        usize::try_from(size).unwrap_or(0)
     }
 
     fn with_one_size(&mut self, value: Value, in_tensor: bool) -> Value {

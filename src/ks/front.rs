@@ -34,6 +34,8 @@ pub struct Choices {
     pub checkpoint: Checkpoint,
     /// The strategies by which laws are applied.
     pub strategies: Strategies,
+    /// Report sizes that are not known to be right.
+    pub strict_sizes: bool,
 }
 
 impl From<Derivation> for Choices {
@@ -45,8 +47,15 @@ impl From<Derivation> for Choices {
 /// Does the same as [`load`], for derivatives that are made in some way. Adds the times of reading and checking to a
 /// table.
 pub fn load_for(source: &Source, choices: impl Into<Choices>, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
-    let Choices { derivation, checkpoint, strategies } = choices.into();
-    let options = CheckOptions { record: Some(record), derivation, checkpoint, strategies, ..CheckOptions::default() };
+    let Choices { derivation, checkpoint, strategies, strict_sizes } = choices.into();
+    let options = CheckOptions {
+        record: Some(record),
+        derivation,
+        checkpoint,
+        strategies,
+        strict_sizes,
+        ..CheckOptions::default()
+    };
     load_with(source, options, timings)
 }
 

@@ -130,6 +130,7 @@ const PAGES: &[&str] = &[
     "docs/tutorial.md",
     "docs/linalg.md",
     "docs/derivations.md",
+    "docs/language.md",
     "docs/embedding.md",
     "docs/loops.md",
     "docs/strategies.md",

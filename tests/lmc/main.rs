@@ -42,6 +42,7 @@ mod robust;
 mod selections;
 mod several_files;
 mod shell;
+mod sizes;
 mod specialise;
 mod threads;
 mod watch;

@@ -7,6 +7,7 @@ use crate::llvm_codegen::{OutputForm, generate};
 use crate::options::{Math, Options};
 use crate::source::SourceInfo;
 use crate::target::Target;
+use lm::sizes::Signature;
 use lm::term::{Def, Fun, FunName, Program};
 use loops::analyses::slices::{Slices, Wanted};
 use loops::interface::{Interface, Parameter, external_parameters};
@@ -25,6 +26,8 @@ pub struct Entry {
     pub def: Def,
     /// Its symbols.
     pub symbol: Symbol,
+    /// What its types say of sizes.
+    pub sizes: Option<Signature>,
 }
 
 /// A function that others define, with its inputs and outputs where C knows them.
@@ -70,7 +73,10 @@ pub fn compile(
             symbol.workspace.clear();
         }
     }
-    let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
+    let entry = |(name, symbol)| {
+        let def = program.defs[&name].clone();
+        Entry { sizes: program.signature(&def.fun), def, symbol }
+    };
     let entries = entries.into_iter().zip(symbols).map(entry).collect();
     let external = |fun: &Arc<Fun>| (fun.clone(), external_parameters(program, fun));
     let externals = program.externals.values().map(external).collect();

@@ -31,6 +31,10 @@ pub enum Version {
     Pieces,
     /// The copy for tensors whose rows differ in size: `[jagged f]`.
     Jagged,
+    /// The copy for arguments whose sizes need not be those that its type says: `[unsized f]`.
+    Unsized,
+    /// The function that checks the sizes of arguments from outside, and calls f: `[checked f]`.
+    Checked,
     /// The function that tells how much memory f needs: `[workspace f]`.
     Workspace,
     /// The function whose result is added to destinations; the text says which parts of it.
@@ -45,6 +49,8 @@ impl fmt::Display for Version {
             Version::CInterface => f.write_str("c"),
             Version::Pieces => f.write_str("pieces"),
             Version::Jagged => f.write_str("jagged"),
+            Version::Unsized => f.write_str("unsized"),
+            Version::Checked => f.write_str("checked"),
             Version::Workspace => f.write_str("workspace"),
             Version::Destinations(parts) => f.write_str(parts),
             Version::Loops(number) => write!(f, "loops{number}"),
@@ -69,6 +75,14 @@ impl FunName {
     pub fn version(&self, version: Version) -> FunName {
         let mut name = self.clone();
         name.versions.insert(0, version);
+        name
+    }
+
+    /// Returns the name of the function that this checks arguments for, or is the copy for other sizes of; its own, if
+    /// it is neither.
+    pub fn sized(&self) -> FunName {
+        let mut name = self.clone();
+        name.versions.retain(|version| !matches!(version, Version::Unsized | Version::Checked));
         name
     }
 

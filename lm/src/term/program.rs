@@ -1,6 +1,7 @@
 //! Programs: definitions, and the rules that rewrite them.
 
 use super::{Expr, Fun, FunName, Path, Span, Supply, Var};
+use crate::sizes::Signature;
 use std::sync::Arc;
 
 impl Fun {
@@ -71,6 +72,8 @@ pub struct Program {
     pub by_hand: indexmap::IndexSet<FunName>,
     /// The rewrite rules that it gives, in source order.
     pub rules: Vec<Rule>,
+    /// The sizes that definitions say.
+    pub sizes: indexmap::IndexMap<FunName, Arc<Signature>>,
     /// The supply of fresh variables for passes that rewrite the program.
     pub supply: Supply,
 }
@@ -79,6 +82,15 @@ impl Program {
     /// Returns whether there is a function of that name, here or elsewhere.
     pub fn has(&self, name: &FunName) -> bool {
         self.defs.contains_key(name) || self.externals.contains_key(name)
+    }
+
+    /// Returns what a definition says of the sizes of a function: its own, or that which it is a derivative of.
+    pub fn signature(&self, fun: &Fun) -> Option<Signature> {
+        let derivatives = &fun.name.derivations;
+        (0..=derivatives.len()).filter(|_| !self.sizes.is_empty()).find_map(|n| {
+            let signature = self.sizes.get(&fun.name.without_derivatives(n))?;
+            signature.derived(&derivatives[..n], fun)
+        })
     }
 
     /// Returns whether a derivation made the text of a definition.

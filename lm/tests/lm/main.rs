@@ -10,6 +10,7 @@ mod native_instances;
 mod notation;
 mod primitives;
 mod scheme;
+mod sizes;
 mod strategies;
 mod strategy_files;
 mod tensor;

@@ -49,7 +49,8 @@ pub struct Loop {
 
 /// Returns the cost of a definition of a program.
 pub fn cost(def: &Def, program: &Program) -> Cost {
-    let mut walk = Walk { program, sizes: Sizes::default(), inside: vec![def.fun.name.clone()] };
+    let sizes = Sizes::of(program.signature(&def.fun).as_ref(), &def.params);
+    let mut walk = Walk { program, sizes, inside: vec![def.fun.name.clone()] };
     walk.cost(&def.body)
 }
 

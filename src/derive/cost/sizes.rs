@@ -4,6 +4,7 @@ use super::polynomial::Polynomial;
 use lm::notation::infix::{self, Format};
 use lm::notation::names::Names;
 use lm::prim::Prim;
+use lm::sizes::{Relation, Signature};
 use lm::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
@@ -18,6 +19,21 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
+    /// Returns what the types of parameters say: the first of equal sizes stands for the others.
+    pub(super) fn of(signature: Option<&Signature>, params: &[Var]) -> Sizes {
+        let mut sizes = Sizes::default();
+        let args: Vec<Expr> = params.iter().map(Expr::var).collect();
+        for relation in signature.iter().flat_map(|s| s.relations()) {
+            let (Relation::Equal(place, size), Some(signature)) = (relation, signature) else { continue };
+            if let ([], Some((d, _))) = (place.path.as_slice(), place.dimension) {
+                let mut axes = sizes.axes(&args[place.param]);
+                axes[d] = sizes.numbers(&signature.size_term(size, &args))[0].clone();
+                sizes.known.insert(params[place.param].id(), axes);
+            }
+        }
+        sizes
+    }
+
     /// Learns what a binding says.
     pub(super) fn learn(&mut self, b: &Binding) {
         match (&b.pattern, b.rhs.args_of(&Op::Tuple)) {

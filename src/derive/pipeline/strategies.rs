@@ -50,8 +50,8 @@ impl Pipeline {
 
     /// Applies laws everywhere in a definition.
     fn rewritten(&mut self, named: &Named, part: &Strategy, def: &Def) -> Result<Def, Error> {
-        let effects = self.effects.clone();
-        self.rewriting_by("arrays", named, part, def, |by, cx| arrays(def, by, &effects, cx))
+        let (effects, sizes) = (self.effects.clone(), self.program.signature(&def.fun));
+        self.rewriting_by("arrays", named, part, def, |by, cx| arrays(def, sizes.as_ref(), by, &effects, cx))
     }
 
     fn with_single_uses_inlined(&mut self, def: &Def) -> Def {

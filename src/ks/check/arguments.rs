@@ -14,7 +14,6 @@ use crate::ks::check::terms::{apply, gather, types};
 use crate::ks::check::{builtins, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::scheme::Rule;
-use lm::scope::renamed;
 use lm::term::{Binding, Expr, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;
 use std::sync::Arc;
@@ -97,7 +96,10 @@ impl Checker {
         }
         if let Some(name) = symbol(s) {
             match self.scope.get(name) {
-                Some(Meaning::Function(f)) => return Some(Argument::Term(renamed(f, &mut self.supply))),
+                Some(Meaning::Function(f)) => {
+                    let f = f.clone();
+                    return Some(Argument::Term(self.function_renamed(&f)));
+                }
                 None if self.is_function_name(name) => return Some(Argument::Named(FunName::base(name), s.span)),
                 Some(Meaning::Variable(_) | Meaning::Unknown) | None => {}
             }
@@ -188,9 +190,19 @@ impl Checker {
         let [_, param, body] = items else { return self.malformed("`lam`", "(lam (x : Type) e)", span) };
         let param = self.param(param, Checker::supported_type)?;
         let mark = self.scope.mark();
-        let x = self.bind(&param.name, param.ty);
+        // Its type may mention variables of the same name outside.
+        let (sized, ty_span) = (param.sized.clone(), param.span);
+        let x = param.ty.map(|ty| self.supply.fresh(&param.name, ty));
+        let is_known = match (&x, sized) {
+            (Some(x), Some(sized)) => self.annotate(x, &sized, ty_span).is_some(),
+            _ => true,
+        };
+        self.scope.bind(&param.name, x.clone().map_or(Meaning::Unknown, Meaning::Variable));
         let body = self.expr(body);
         self.scope.forget(mark);
+        if !is_known {
+            return None;
+        }
         Some(Expr::lam(x?, body?).at(span))
     }
 
@@ -200,7 +212,7 @@ impl Checker {
         let args = args.into_iter().collect::<Option<Vec<Expr>>>()?;
         let found = types(&args);
         let arg = gather(args, span);
-        let copy = renamed(function, &mut self.supply);
+        let copy = self.function_renamed(function);
         let Kind::Lam(x, body) = copy.kind() else { panic!("{copy:?} is no function") };
         if arg.ty() != x.ty() {
             let expected = vec![x.ty().to_string()];

@@ -26,6 +26,8 @@ pub struct CheckOptions {
     pub checkpoint: Checkpoint,
     /// The strategies by which laws are applied.
     pub strategies: Strategies,
+    /// Report sizes that are not known to be right, which are checked at run time otherwise.
+    pub strict_sizes: bool,
 }
 
 /// See [`CheckOptions::record`].
@@ -33,6 +35,17 @@ pub type Record = fn(Checked, &FunName) -> Result<Type, Box<Diagnostic>>;
 
 /// See [`CheckOptions::called`]: the name of a built-in, and the types of the arguments of a call.
 pub type Called = fn(&str, &[Type]);
+
+/// What was found of sizes at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeCheck {
+    /// The place.
+    pub span: Span,
+    /// What must hold, in words.
+    pub what: String,
+    /// Whether it is proved; otherwise it is checked when the program runs.
+    pub is_proved: bool,
+}
 
 /// A program without errors.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +68,8 @@ pub struct Checked {
     pub prelude: IndexMap<FunName, Def>,
     /// The warnings about a legal program, in order of place.
     pub warnings: Vec<Diagnostic>,
+    /// What types with sizes ask for, in order of place: what is proved, and what is checked at run time.
+    pub size_checks: Vec<SizeCheck>,
     /// The place of the name of each definition of the user.
     pub places: IndexMap<FunName, Span>,
 }

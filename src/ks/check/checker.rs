@@ -8,8 +8,10 @@ use crate::ks::check::suggest::Suggestions;
 use crate::ks::diagnostic::Diagnostic;
 use indexmap::{IndexMap, IndexSet};
 use lm::scheme::Named;
+use lm::sizes::Annotation;
 use lm::term::{FunName, Span, Supply};
 use lm::types::Type;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The state of a check.
 pub struct Checker {
@@ -26,6 +28,10 @@ pub struct Checker {
     pub(super) unsound: IndexSet<FunName>,
     /// The records that were asked for; none where there is an error.
     pub(super) records: IndexMap<FunName, Option<Type>>,
+    /// The sizes that types of variables of functions say, by the number of the variable.
+    pub(super) annotations: FxHashMap<u32, Annotation>,
+    /// The numbers of variables that are size variables of a definition.
+    pub(super) size_variables: FxHashSet<u32>,
     pub(super) suggestions: Suggestions,
     pub(super) errors: Vec<Diagnostic>,
     pub(super) warnings: Vec<Diagnostic>,
@@ -44,6 +50,8 @@ impl Checker {
             checked: Checked::default(),
             unsound: IndexSet::new(),
             records: IndexMap::new(),
+            annotations: FxHashMap::default(),
+            size_variables: FxHashSet::default(),
             suggestions: Suggestions::default(),
             errors: Vec::new(),
             warnings: Vec::new(),

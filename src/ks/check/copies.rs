@@ -3,6 +3,7 @@
 use crate::ks::check::head::Param;
 use crate::ks::reader::Sexp;
 use indexmap::IndexMap;
+use lm::sizes::Signature;
 use lm::term::{Def, Fun, FunName};
 use lm::types::Type;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub struct Copies {
 #[derive(Clone, Debug)]
 pub struct Definition {
     pub(super) params: Vec<Param>,
+    pub(super) signature: Option<Arc<Signature>>,
     pub(super) body: Sexp,
 }
 

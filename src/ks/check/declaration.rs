@@ -15,6 +15,7 @@ use crate::ks::check::head::{Header, Item, Param, RuleHead};
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::types::is_constructor;
 use crate::ks::reader::{Sexp, Shape};
+use lm::sizes::SizedType;
 use lm::term::{Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
@@ -48,15 +49,22 @@ impl Checker {
             self.disown(items);
             return self.malformed("definition", DEF, span);
         };
-        let result_type = self.ty(result);
-        let header = Header {
+        let (sized, params_span) = (self.sized_type(result), params.span);
+        let mut header = Header {
             name: self.defined_name(name),
-            result: self.supported_type(result_type, result.span),
+            result: self.supported_type(sized.as_ref().map(SizedType::erased), result.span),
             params: self.params(params, Checker::parameter_type),
+            signature: None,
             body: Some(body),
             span: name.span,
             is_prelude,
         };
+        if let (Some(params), Some(sized)) = (&header.params, &sized) {
+            match self.signature(params, sized, [result.span, params_span]) {
+                Some(signature) => header.signature = signature,
+                None => header.result = None,
+            }
+        }
         if header.result.is_none() || header.types().is_none() {
             self.disown(items);
         }
@@ -83,10 +91,14 @@ impl Checker {
             return None;
         }
         let result = self.supported_type(result_type, result.span);
-        let supported =
-            |(ty, s): (Option<Type>, &Sexp)| Param { name: "x".into(), ty: self.supported_type(ty, s.span) };
-        let params = types.into_iter().zip(params).map(supported).collect();
-        let header = Header { name, result, params: Some(params), body: None, span: name_span, is_prelude: false };
+        let supported = |(ty, s): (Option<Type>, &Sexp)| {
+            let ty = self.supported_type(ty, s.span);
+            let sized = ty.as_ref().map(SizedType::any);
+            Param { name: "x".into(), ty, sized, span: s.span }
+        };
+        let params = Some(types.into_iter().zip(params).map(supported).collect());
+        let (signature, is_prelude) = (None, false);
+        let header = Header { name, result, params, signature, body: None, span: name_span, is_prelude };
         if header.result.is_none() || header.types().is_none() {
             self.disown(items);
         }
@@ -128,8 +140,9 @@ impl Checker {
             [name, _, ty @ ..] if is_param(items) && !ty.is_empty() => {
                 let span = Span { start: ty[0].span.start, end: ty[ty.len() - 1].span.end };
                 let name = self.binder(name);
-                let ty = self.type_in_row(ty, span);
-                Some(Param { name: name?, ty: admit(self, ty, span) })
+                let sized = self.type_in_row(ty, span);
+                let ty = admit(self, sized.as_ref().map(SizedType::erased), span);
+                Some(Param { name: name?, ty, sized, span })
             }
             _ => self.malformed("parameter", "(x : Type)", s.span),
         }
@@ -193,6 +206,9 @@ impl Checker {
         let [_, name, params, template, replacement] = items else { return self.malformed("rule", RULE, span) };
         let Shape::String(text) = &name.shape else { return self.malformed("rule", RULE, name.span) };
         let params = self.params(params, Checker::parameter_type);
+        for p in params.iter().flatten() {
+            self.without_sizes(p.sized.clone(), p.span);
+        }
         Some(RuleHead { name: text.clone(), params, template, replacement, span: name.span })
     }
 

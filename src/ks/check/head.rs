@@ -2,6 +2,7 @@
 
 use crate::derive::Derivation;
 use crate::ks::reader::Sexp;
+use lm::sizes::{Signature, SizedType};
 use lm::term::{FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
@@ -13,6 +14,10 @@ pub struct Param {
     pub name: Arc<str>,
     /// The type.
     pub ty: Option<Type>,
+    /// The type with the sizes that it says.
+    pub sized: Option<SizedType>,
+    /// The place of the type.
+    pub span: Span,
 }
 
 /// A definition whose body is not checked yet. Parts that are wrong are missing.
@@ -24,6 +29,8 @@ pub struct Header<'a> {
     pub result: Option<Type>,
     /// The parameters as written.
     pub params: Option<Vec<Param>>,
+    /// What the types say of sizes; none where they say nothing.
+    pub signature: Option<Arc<Signature>>,
     /// The body; none of a function that is implemented elsewhere.
     pub body: Option<&'a Sexp>,
     /// The place of the name.

@@ -29,12 +29,13 @@ mod scope;
 mod second_order;
 mod shapes;
 mod signatures;
+mod sizes;
 pub mod suggest;
 mod terms;
 mod types;
 pub mod written;
 
-pub use checked::{Called, CheckOptions, Checked, Record};
+pub use checked::{Called, CheckOptions, Checked, Record, SizeCheck};
 pub use error::{malformed, unknown_function};
 
 use crate::ks::diagnostic::Diagnostic;

@@ -44,6 +44,8 @@ impl Checker {
         checked.program.rules = rules.iter().filter_map(|head| self.rule(head)).collect();
         checked.prelude = std::mem::take(&mut self.checked.prelude);
         checked.program.supply = self.supply.clone();
+        self.judge_sizes(&mut checked);
+        checked.program.supply = self.supply.clone();
         include_what_is_called(&mut checked);
         checked
     }
@@ -119,6 +121,7 @@ impl Checker {
         let written = header.params.iter().flatten();
         let params: Vec<Option<Var>> = written.map(|p| self.bind(&p.name, p.ty.clone())).collect();
         let are_params_known = header.params.is_some();
+        let sizes = self.bind_sizes(header.signature.as_deref());
         let body = if are_params_known { self.expr(text) } else { None };
         self.scope.forget(mark);
         let (body, declared) = (body?, header.result.as_ref()?);
@@ -127,6 +130,10 @@ impl Checker {
             return self.fail(error::wrong_result(name, declared, body.ty()), text.span);
         }
         let (params, fun) = (params.into_iter().collect::<Option<Vec<_>>>()?, fun?);
+        let body = self.with_sizes(header.signature.as_deref(), &sizes, &params, body)?;
+        if let Some(signature) = header.signature.as_ref().and_then(|s| s.of(&fun)) {
+            self.checked.program.sizes.insert(fun.name.clone(), Arc::new(signature));
+        }
         let (params, body) = self.adapt(params, body, &fun);
         Some(Def { fun, params, body })
     }

@@ -19,6 +19,7 @@ use crate::ks::check::scope::Meaning;
 use crate::ks::check::terms::apply;
 use lm::alpha;
 use lm::scope::{free_variables, renamed, substitute};
+use lm::sizes::{Signature, SizedType};
 use lm::term::{Def, Expr, Fun, FunName, Op, Span, Var};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
@@ -35,7 +36,8 @@ impl Checker {
     pub(super) fn keep_second_order(&mut self, header: &Header, fun: Option<&Arc<Fun>>) {
         let parts = (fun.filter(|fun| takes_functions(fun)), &header.params, header.body);
         if let (Some(fun), Some(params), Some(body)) = parts {
-            let definition = Definition { params: params.clone(), body: body.clone() };
+            let definition =
+                Definition { params: params.clone(), signature: header.signature.clone(), body: body.clone() };
             self.copies.definitions.insert(fun.name.clone(), definition);
         }
     }
@@ -126,7 +128,10 @@ impl Checker {
                 ty => params.extend(self.bind(&param.name, ty.clone())),
             }
         }
+        let signature = definition.signature.as_ref().and_then(|s| of_values(s, used));
+        let sizes = self.bind_sizes(signature.as_ref());
         let body = self.expr(&definition.body);
+        let body = body.and_then(|body| self.with_sizes(signature.as_ref(), &sizes, &params, body));
         (self.scope, self.expansion) = (outer, expansion);
         let body = body?;
         if *body.ty() != fun.result {
@@ -134,6 +139,16 @@ impl Checker {
             let name = self.copies.in_progress.last()?.to_string();
             return self.fail(error::wrong_result(name, &declared, &found), definition.body.span);
         }
+        if let Some(signature) = signature {
+            self.checked.program.sizes.insert(fun.name.clone(), Arc::new(signature));
+        }
         Some(Def { fun: fun.clone(), params, body })
     }
+}
+
+/// Returns the signature of a copy: of what its functions use nothing is said.
+fn of_values(signature: &Signature, used: &[Var]) -> Option<Signature> {
+    let used = used.iter().map(|x| (x.name().clone(), SizedType::any(x.ty())));
+    let values = signature.params.iter().filter(|(_, ty)| !is_function(&ty.erased())).cloned();
+    Signature::new(used.chain(values).collect(), signature.result.clone()).ok()
 }

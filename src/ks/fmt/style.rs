@@ -54,7 +54,7 @@ impl Style {
             Some(Shape::Atom("assert")) => form(1, Break::Line, BODY),
             Some(Shape::Atom("if")) => form(1, Break::Line, 4),
             Some(Shape::Atom("print")) => Style::Printed,
-            Some(Shape::Atom("Vec_init" | "Tuple" | "Tensor" | "Vec" | "LM" | "Lam")) => {
+            Some(Shape::Atom("Vec_init" | "Tuple" | "Tensor" | "Vec" | "Fin" | "LM" | "Lam")) => {
                 Style::Items { operator: true, between: Break::Fill }
             }
             Some(Shape::Atom(_)) if list.items.iter().all(is_atom) || is_parameter(list) => {

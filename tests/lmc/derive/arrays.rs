@@ -225,7 +225,7 @@ fn work_after(text: &str, laws: &Strategy, arguments: &dyn Fn(usize) -> Vec<Valu
     let (name, def) = checked.program.defs.last().expect("a definition");
     let (mut supply, mut rewrites) = (checked.program.supply.clone(), Rewrites::all());
     let cx = &mut Rewriter::new(&mut supply, &mut rewrites, 10_000);
-    let def = arrays(def, laws, &Effects::default(), cx).expect("the laws end");
+    let def = arrays(def, None, laws, &Effects::default(), cx).expect("the laws end");
     let mut program = checked.program.clone();
     program.defs.insert(name.clone(), def);
     let mut interpreter = Interpreter::new(&program);

@@ -12,7 +12,7 @@ use lm::destination::Unread;
 use lm::prim::Prim;
 use lm::term::{self, Constant, Expr, FunName, Kind, Pattern, Span, Var};
 use lm::types::Type;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 pub(super) struct Body<'a> {
@@ -31,6 +31,8 @@ pub(super) struct Body<'a> {
     /// The buffers that were loaded, as places to add to, from others: what they lie in.
     pub(super) inside: FxHashMap<Local, Local>,
     pub(super) facts: SizeFacts,
+    /// The calls whose arguments have the sizes that the type of the function says, by the address of the term.
+    pub(super) proved: FxHashSet<usize>,
     /// The nearest place in the source around the term at hand: errors report it.
     pub(super) span: Span,
 }
@@ -58,6 +60,7 @@ impl<'a> Body<'a> {
             allocated: vec![],
             inside: FxHashMap::default(),
             facts: SizeFacts::default(),
+            proved: FxHashSet::default(),
             span,
         }
     }
@@ -125,7 +128,7 @@ impl<'a> Body<'a> {
             term::Op::Prim(p) => self.lower_prim(*p, args, e.ty(), sharing),
             term::Op::Call(fun) => {
                 let args = self.lower_values(args)?;
-                let result = self.lower_call_into(fun, &args, &Sink::Own)?;
+                let result = self.lower_call_into(fun, &args, self.proved.contains(&e.address()), &Sink::Own)?;
                 self.copy_for(sharing, result)
             }
             term::Op::JacobianOf(p) => Err(self.unsupported(&format!("the Jacobian of `{}`", p.name()))),

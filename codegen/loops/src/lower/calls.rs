@@ -9,14 +9,22 @@ use super::sink::{Accumulator, Sink, SinkForm};
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Block, Function, Local, Operand, Stmt, Ty};
-use lm::term::{Def, Fun, Version};
+use lm::term::{Def, Fun, FunName, Version};
 
 impl<'a> Body<'a> {
     /// Returns the loops of a definition whose result goes to targets of a form; functions that it calls are added to
-    /// `wanted`.
-    pub(super) fn lower_function(def: &'a Def, form: &SinkForm, wanted: &mut Worklist) -> Result<Function, Error> {
+    /// `wanted`. `name` tells the version: for the sizes that its type says, or for any.
+    pub(super) fn lower_function(
+        def: &'a Def,
+        name: &FunName,
+        form: &SinkForm,
+        wanted: &mut Worklist,
+    ) -> Result<Function, Error> {
         let (span, result) = (def.body.span(), &def.fun.result);
+        let signature = wanted.sizes.signature(&def.fun).filter(|_| *name == def.fun.name);
+        let proved = wanted.sizes.proved(def, signature.as_ref());
         let mut body = Body::new(&def.fun.name, wanted, span);
+        body.proved = proved;
         for param in &def.params {
             let value = body.fresh_value(param.ty())?;
             body.bind(param, value);
@@ -29,14 +37,17 @@ impl<'a> Body<'a> {
         let params = (0..body.locals.len() as u32).map(Local).collect();
         let mut results = body.components(&form.given_back(result))?;
         let target = form.target(&sums);
+        if let Some(signature) = &signature {
+            body.unite_sizes(def, signature)?;
+        }
         let value = body.scoped(|body| body.lower_into(&def.body, &target, None))?;
         let slots = sums.iter().flat_map(Accumulator::slots).map(|slot| body.slots[slot].clone());
         let block_results: Vec<Operand> = value.flatten().into_iter().chain(slots).collect();
         results.extend(block_results[results.len()..].iter().map(|a| body.ty_of(a)).collect::<Vec<Ty>>());
         let name = if *form == SinkForm::Own {
-            def.fun.name.clone()
+            name.clone()
         } else {
-            def.fun.name.version(Version::Destinations(form.to_string().into()))
+            name.version(Version::Destinations(form.to_string().into()))
         };
         let block = Block { stmts: body.stmts, results: block_results };
         let locals = body.locals;
@@ -47,14 +58,22 @@ impl<'a> Body<'a> {
     ///
     /// The function may hold numbers of a place in registers while it adds to another. So what may meet another place
     /// goes back to the caller first. Parts that go to one place are no matter: the function knows.
-    pub(super) fn lower_call_into(&mut self, fun: &Fun, args: &[Val], target: &Sink) -> Result<Val, Error> {
+    /// The sizes of the arguments are those that the type of the function says, if `is_proved`.
+    pub(super) fn lower_call_into(
+        &mut self,
+        fun: &Fun,
+        args: &[Val],
+        is_proved: bool,
+        target: &Sink,
+    ) -> Result<Val, Error> {
         if self.wanted.externals.contains(&fun.name) {
             let value = self.lower_external_call(fun, args)?;
             return self.distribute(&value, target);
         }
         let apart = self.apart(target, &mut vec![]);
         let form = apart.form();
-        let callee = self.wanted.id(&fun.name, form.clone());
+        let version = self.wanted.version(fun, is_proved);
+        let callee = self.wanted.id(&version, form.clone());
         let (inner, cells) = self.in_slots(&apart);
         let mut operands: Vec<Operand> = args.iter().flat_map(Val::flatten).collect();
         for sum in inner.sums() {
@@ -70,6 +89,9 @@ impl<'a> Body<'a> {
         }
         self.stmts.push(Stmt::Call(targets, callee, operands));
         self.back_from_slots(&cells);
+        // What is added to other values has their sizes.
+        let is_whole = form == SinkForm::Own;
+        let value = if is_whole { self.with_sizes_of_type(fun, args, is_proved, value) } else { value };
         self.settle(&value, &apart, target)
     }
 

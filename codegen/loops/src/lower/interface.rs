@@ -59,7 +59,8 @@ pub(super) fn interface(
     for ty in &def.fun.params {
         args.push(body.inward(ty, &mut given)?);
     }
-    let value = body.lower_call_into(&def.fun, &args, &Sink::Own)?;
+    let checked = body.wanted.checked_function(&def.fun);
+    let value = body.lower_call_into(&checked, &args, true, &Sink::Own)?;
     let mut results = VecDeque::new();
     outward(&def.fun.result, &value, &mut results);
     storage.iter().zip(&results).try_for_each(|(fields, result)| body.check_storage(fields, result))?;

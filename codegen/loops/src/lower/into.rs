@@ -70,7 +70,7 @@ impl Body<'_> {
             }
             Kind::App(term::Op::Call(fun), args) => {
                 let args = self.lower_values(args)?;
-                self.lower_call_into(fun, &args, target)
+                self.lower_call_into(fun, &args, self.proved.contains(&e.address()), target)
             }
             // An unread part may fail if it is evaluated. So it is added to an unread part of the destination.
             Kind::App(term::Op::Prim(p), args) => match target.kept().filter(|_| self.unread == Unread::Evaluated) {

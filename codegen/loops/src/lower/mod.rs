@@ -26,9 +26,11 @@ mod keep;
 mod pieces;
 mod planned;
 mod prim;
+mod proofs;
 mod records;
 mod show;
 mod sink;
+mod sizes;
 mod sums;
 mod tensor;
 mod timing_loop;
@@ -42,10 +44,12 @@ use crate::ir::{FunId, Module};
 use body::Body;
 use indexmap::IndexMap;
 use lm::effect::Effects;
-use lm::term::{Def, FunName, Program, Version};
+use lm::term::{Def, FunName, Program, Supply, Version};
 use lm::types::Type;
+use proofs::Sizes;
 use rustc_hash::FxHashSet;
 use sink::SinkForm;
+use std::rc::Rc;
 
 /// The C interface of an entry, or the type that has no form in C.
 pub type Outside = Result<Interface, Type>;
@@ -56,19 +60,31 @@ pub type Outside = Result<Interface, Type>;
 pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outside>), Error> {
     let externals = program.externals.keys().cloned().collect();
     let derived = program.defs.keys().filter(|name| program.is_derived(name)).cloned().collect();
-    let mut wanted = Worklist { functions: IndexMap::new(), externals, derived, effects: Effects::of(program) };
-    entries.iter().for_each(|name| {
-        wanted.id(name, SinkForm::Own);
-    });
+    let mut wanted = Worklist {
+        functions: IndexMap::new(),
+        externals,
+        derived,
+        effects: Effects::of(program),
+        sizes: Rc::new(Sizes::new(program)),
+        supply: program.supply.clone(),
+    };
+    for name in entries {
+        let checked = wanted.checked(program, name);
+        wanted.id(&checked, SinkForm::Own);
+    }
     let mut module = Module::default();
     let pieces = in_pieces(program, entries);
     pieces.keys().for_each(|name| {
         wanted.id(name, SinkForm::Own);
     });
     while let Some(((name, form), _)) = wanted.functions.get_index(module.functions.len()) {
-        let (form, def) = (form.clone(), program.defs.get(name).or_else(|| pieces.get(name)));
+        let (name, form) = (name.clone(), form.clone());
+        let def = program.defs.get(&name.sized()).or_else(|| pieces.get(&name));
         let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
-        module.functions.push(Body::lower_function(def, &form, &mut wanted)?);
+        module.functions.push(match name.versions.first() {
+            Some(Version::Checked) => Body::lower_checks(def, name, &mut wanted)?,
+            _ => Body::lower_function(def, &name, &form, &mut wanted)?,
+        });
     }
     let outside = add_interfaces(program, entries, &pieces, &mut module, &mut wanted)?;
     let called = outside.iter().flatten().map(|interface| interface.function);
@@ -104,7 +120,8 @@ fn add_interfaces(
             Err(ty) => Err(ty),
             Ok(parameters) => {
                 let next = FunId(module.functions.len());
-                let direct = wanted.id(&def.fun.name, SinkForm::Own);
+                let checked = wanted.checked(program, &def.fun.name);
+                let direct = wanted.id(&checked, SinkForm::Own);
                 let (interface, function) = interface::interface(def, parameters, direct, next, wanted)?;
                 module.functions.extend(function);
                 Ok(interface)
@@ -124,6 +141,8 @@ struct Worklist {
     derived: FxHashSet<FunName>,
     /// The functions that print.
     effects: Effects,
+    sizes: Rc<Sizes>,
+    supply: Supply,
 }
 
 impl Worklist {

@@ -37,8 +37,9 @@ pub(super) fn in_pieces(program: &Program, def: &Def, supply: &mut Supply) -> Op
     for (i, (label, ty)) in inputs.enumerate() {
         terms.input(label, ty, vec![i + 1], &mut inputs_of_c)?;
     }
-    let args = (1..=def.params.len()).map(|i| inputs_of_c.at(&vec![i])).collect();
-    let result = terms.named(Expr::app(Op::Call(def.fun.clone()), args));
+    let args: Vec<Expr> = (1..=def.params.len()).map(|i| inputs_of_c.at(&vec![i])).collect();
+    let call = terms.checked_call(&def.fun, args);
+    let result = terms.named(call);
     let mut results = Vec::new();
     terms.output(&labels.output, &def.fun.result, &result, &mut results)?;
     let result = if results.len() == 1 { results.remove(0) } else { Expr::tuple(results) };
@@ -77,6 +78,15 @@ struct Terms<'a> {
 }
 
 impl Terms<'_> {
+    /// Returns a call, after a check that the arguments have the sizes that the type of the function says.
+    fn checked_call(&mut self, fun: &Arc<Fun>, args: Vec<Expr>) -> Expr {
+        let Some(signature) = self.program.signature(fun) else { return Expr::app(Op::Call(fun.clone()), args) };
+        let args: Vec<Expr> = args.into_iter().map(|arg| self.named(arg)).collect();
+        let condition = signature.condition(signature.relations(), &args, self.supply);
+        let call = Expr::app(Op::Call(fun.clone()), args);
+        condition.map_or(call.clone(), |condition| Expr::app(Op::Assert, vec![condition, call]))
+    }
+
     fn named(&mut self, rhs: Expr) -> Expr {
         let x = self.supply.fresh("t", rhs.ty().clone());
         self.bindings.push(Binding { pattern: Pattern::Var(x.clone()), rhs });

@@ -12,6 +12,7 @@ pub(crate) use names::parameter_names;
 use crate::error::Error;
 use crate::module::{Entry, Module};
 use indexmap::IndexSet;
+use lm::sizes::Signature;
 use lm::term::Fun;
 use lm::types::Type;
 use loops::interface::{CForm, Interface, Parameter, c_type};
@@ -60,9 +61,21 @@ fn type_of(fun: &Fun) -> String {
     comment_safe(&format!("{} : ({}) -> {}", fun.name, params.join(", "), fun.result))
 }
 
+/// The type, with the sizes that the function checks.
+fn type_with_sizes(fun: &Fun, sizes: &Signature) -> String {
+    let params: Vec<String> = sizes.params.iter().map(|(_, ty)| ty.to_string()).collect();
+    let numbers: Vec<&str> = sizes.variables_that_are_parameters().collect();
+    let numbers = if numbers.is_empty() {
+        String::new()
+    } else {
+        format!("\n   The parameters {} are sizes.", numbers.join(", "))
+    };
+    comment_safe(&format!("{} : ({}) -> {}{numbers}", fun.name, params.join(", "), sizes.result))
+}
+
 fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> String {
     let (fun, symbol) = (&entry.def.fun, &entry.symbol);
-    let ty = type_of(fun);
+    let ty = entry.sizes.as_ref().map_or_else(|| type_of(fun), |sizes| type_with_sizes(fun, sizes));
     let symbols = comment_safe(&symbol.names().collect::<Vec<_>>().join(", "));
     let argument = interface.has_tensors().then_some(Failure::BadArgument.constant());
     let errors: IndexSet<&str> = failures.iter().map(|failure| failure.constant()).chain(argument).collect();

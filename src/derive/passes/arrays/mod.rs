@@ -22,6 +22,7 @@ use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter, Rounds};
 use lm::rewrites::Rewrites;
 use lm::scope::{free_variables, occurrences};
+use lm::sizes::Signature;
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
 use lm::types::Type;
@@ -31,11 +32,17 @@ use steps::with_named_components;
 /// The most walks over a definition; a walk that changes nothing ends the pass before.
 const WALKS: usize = 12;
 
-/// Applies the laws of arrays everywhere. `laws` are those of one term.
-pub fn arrays(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
+/// Applies the laws of arrays everywhere. `laws` are those of one term, `sizes` what is known of the parameters.
+pub fn arrays(
+    def: &Def,
+    sizes: Option<&Signature>,
+    laws: &Strategy,
+    effects: &Effects,
+    cx: &mut Rewriter,
+) -> Result<Def, OutOfFuel> {
     let mut body = def.body.clone();
     for _ in 0..WALKS {
-        cx.context.facts = lm::facts::Facts::default();
+        cx.context.facts = lm::facts::Facts::of(sizes, &def.params);
         cx.forget();
         let uses = occurrences(&body);
         let mut once = FxHashSet::default();

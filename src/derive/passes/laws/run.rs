@@ -58,7 +58,7 @@ pub(super) fn with_maps_applied(def: &Def, supply: &mut Supply) -> Def {
 pub(super) fn with_arrays_fused(def: &Def, supply: &mut Supply) -> Def {
     let mut rewrites = Rewrites::all();
     let cx = &mut Rewriter::new(supply, &mut rewrites, FUEL);
-    arrays::arrays(def, strategy("directions"), &Effects::default(), cx).expect("an instance is small")
+    arrays::arrays(def, None, strategy("directions"), &Effects::default(), cx).expect("an instance is small")
 }
 
 /// In the instances `twice` applies a map twice to 1, and the Jacobian of `double` is known.

@@ -1,0 +1,200 @@
+//! Sizes in types: what is proved holds, laws and native code use it, and functions for C check it.
+
+use common::random::{cases, seed};
+use lm::interp::{ErrorKind, Interpreter};
+use lm::notation::infix::{Format, definition};
+use lm::random::SplitMix;
+use lm::term::{Derivative, FunName, Version};
+use lm::value::Value;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
+use lmc::ks::check::Checked;
+use lmc::ks::front;
+use lmc::ks::source::Source;
+use lmc::with_large_stack;
+use loops::ir::Stmt;
+use native::{Jit, Options, SourceInfo};
+
+const DOT: &str = "(def dot Float ((v : Vec n Float) (w : Vec n Float))
+  (sumbuild n (lam (i : Fin n) (mul (index i v) (index i w)))))
+(def uMv Float ((u : Vec r Float) (m : Tensor (r c) Float) (v : Vec c Float))
+  (sumbuild r (lam (i : Fin r) (mul (index i u) (sumbuild c (lam (j : Fin c) (mul (index (tuple i j) m) (index j v))))))))
+(def loose Float ((v : Vec Float) (w : Vec Float)) (dot v w))
+";
+
+fn load(text: &str) -> Checked {
+    front::load(&Source::new("case.ks", text)).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
+}
+
+fn floats(n: usize) -> Value {
+    Value::vector((0..n).map(|i| Value::Float(i as f64 - 0.5)).collect())
+}
+
+/// Returns how many claims are proved, and how many are left to the run.
+fn counts(checked: &Checked) -> [usize; 2] {
+    let proved = checked.size_checks.iter().filter(|check| check.is_proved).count();
+    [proved, checked.size_checks.len() - proved]
+}
+
+#[test]
+fn what_is_not_proved_is_checked_before_the_call() {
+    let checked = load(DOT);
+    assert_eq!(counts(&checked), [12, 1], "{:?}", checked.size_checks);
+    let mut interpreter = Interpreter::new(&checked.program);
+    let mut loose = |n, m| interpreter.call(&FunName::base("loose"), &[floats(n), floats(m)]);
+    assert_eq!(loose(2, 2), Ok(Value::Float(0.5)));
+    assert_eq!(loose(2, 3).expect_err("the sizes differ").kind, ErrorKind::AssertFailed);
+}
+
+#[test]
+fn laws_use_sizes() {
+    let text = |name: &str, path: usize| {
+        let choices: front::Choices = Derivation::Dual.into();
+        let checked = front::load_for(&Source::new("case.ks", DOT), choices, &Default::default());
+        let mut pipeline = Pipeline::new(checked.expect("the program is right"));
+        let gradient = FunName::base(name).restricted(&[vec![path]]).derived(Derivative::Grad);
+        pipeline.require(&gradient).expect("it derives");
+        let text = definition(&pipeline.program().defs[&gradient], Format::Plain, 1000);
+        text.split("= ").last().unwrap_or_default().to_string()
+    };
+    assert_eq!(text("dot", 1), "w");
+    assert_eq!(text("dot", 2), "v");
+    for path in 1..=3 {
+        let gradient = text("uMv", path);
+        assert!(!gradient.contains("if"), "{gradient}");
+    }
+}
+
+#[test]
+fn native_code_compares_no_sizes_but_those_from_outside() {
+    let names = ["dot", "uMv"].map(FunName::base);
+    let checked = load(DOT);
+    let jit = Jit::new(&checked.program, &names, &SourceInfo::new("case.ks", DOT), &Options::default());
+    let jit = jit.unwrap_or_else(|error| panic!("{error}"));
+    for function in &jit.module().loops().functions {
+        let mut has_checks = false;
+        function.body.visit(&mut |stmt| has_checks |= matches!(stmt, Stmt::Check { .. }));
+        let is_checked = function.name.versions.first() == Some(&Version::Checked);
+        assert_eq!(has_checks, is_checked, "{}", jit.module().loops());
+    }
+    assert_eq!(jit.call(&names[0], &[floats(3), floats(3)]), Ok(Value::Float(2.75)));
+    let error = jit.call(&names[0], &[floats(3), floats(2)]).expect_err("the sizes differ");
+    let sizes = [3, 2].map(|n| vec![n].into());
+    let [left, right] = sizes;
+    assert_eq!(error.kind, ErrorKind::SizeMismatch { left: right, right: left });
+}
+
+/// Draws terms of definitions with sizes. Many are wrong.
+struct Drawn {
+    random: SplitMix,
+    /// The names of indices in scope.
+    indices: Vec<String>,
+}
+
+impl Drawn {
+    fn one(&mut self, of: &[&str]) -> String {
+        of[(self.random.draw() % of.len() as u64) as usize].to_string()
+    }
+
+    fn size(&mut self, depth: usize) -> String {
+        match self.random.draw() % 6 {
+            0 if depth > 0 => format!("(size {})", self.vector(depth - 1)),
+            1 => "(add n 1)".into(),
+            2 => "(sub m 1)".into(),
+            3 => "2".into(),
+            _ => self.one(&["n", "m"]),
+        }
+    }
+
+    fn vector(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            return self.one(&["v", "v2", "w", "u"]);
+        }
+        let d = depth - 1;
+        match self.random.draw() % 9 {
+            0 | 1 => {
+                let (n, i) = (self.size(d), format!("i{}", self.indices.len()));
+                self.indices.push(i.clone());
+                let x = self.number(d);
+                self.indices.pop();
+                format!("(build {n} (lam ({i} : Integer) {x}))")
+            }
+            2 => format!("(sub {} {})", self.vector(d), self.vector(d)),
+            3 => format!("(shift1R {})", self.vector(d)),
+            4 => format!("(scanl (lam (t : Tuple Float Float) (add (get$1$2 t) (get$2$2 t))) 0.0 {})", self.vector(d)),
+            5 => format!("(if (lt n m) {} {})", self.vector(d), self.vector(d)),
+            6 => format!("(axpy {} {} {})", self.number(d), self.vector(d), self.vector(d)),
+            7 => format!("(let (x {}) (map (lam (y : Float) (mul y y)) x))", self.vector(d)),
+            _ => self.vector(0),
+        }
+    }
+
+    fn index(&mut self, depth: usize) -> String {
+        match (self.random.draw() % 6, self.indices.last().cloned()) {
+            (0, _) => "0".into(),
+            (1, Some(i)) => format!("(add {i} 1)"),
+            (2, Some(i)) => format!("(sub (sub n 1) {i})"),
+            (3, _) => format!("(sub {} 1)", self.size(depth)),
+            (_, Some(i)) => i,
+            (_, None) => "0".into(),
+        }
+    }
+
+    fn number(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            return "0.5".into();
+        }
+        let d = depth - 1;
+        match self.random.draw() % 5 {
+            0 | 1 => {
+                let (k, x) = (self.index(d), self.vector(d));
+                match self.random.draw() % 3 {
+                    0 => format!("(let ((k {k}) (x {x})) (if (and (lte 0 k) (lt k (size x))) (index k x) 0.0))"),
+                    _ => format!("(index {k} {x})"),
+                }
+            }
+            2 => format!("(dot {} {})", self.vector(d), self.vector(d)),
+            3 => format!("(sum {})", self.vector(d)),
+            _ => format!("(get$1$2 ([jvp dot] (tuple {0} {0}) (tuple {0} {0})))", self.vector(d)),
+        }
+    }
+
+    fn program(&mut self) -> String {
+        format!(
+            "(def dot Float ((v : Vec n Float) (w : Vec n Float))
+  (sumbuild n (lam (i : Fin n) (mul (index i v) (index i w)))))
+(def axpy (Vec n Float) ((a : Float) (v : Vec n Float) (w : Vec n Float))
+  (build n (lam (i : Fin n) (add (mul a (index i v)) (index i w)))))
+(def f Float ((v : Vec n Float) (v2 : Vec n Float) (w : Vec (add n 1) Float) (u : Vec m Float))
+  {})
+",
+            self.number(4)
+        )
+    }
+}
+
+/// A program of which all is proved has no error of a size or an index, with whatever sizes.
+#[test]
+fn what_is_proved_does_not_fail() {
+    let mut drawn = Drawn { random: SplitMix::new(seed()), indices: vec![] };
+    let (cases, mut proved, mut refused) = (cases(150), 0, 0);
+    for _ in 0..cases {
+        let text = drawn.program();
+        with_large_stack(|| match front::load(&Source::new("case.ks", &text)) {
+            Err(_) => refused += 1,
+            Ok(checked) if counts(&checked)[1] > 0 => {}
+            Ok(checked) => {
+                proved += 1;
+                let mut pipeline = Pipeline::new(checked);
+                pipeline.require(&FunName::base("f")).unwrap_or_else(|error| panic!("{text}: {error}"));
+                for (n, m) in (0..4).flat_map(|n| (0..4).map(move |m| (n, m))) {
+                    let args = [floats(n), floats(n), floats(n + 1), floats(m)];
+                    let value = Interpreter::new(pipeline.program()).call(&FunName::base("f"), &args);
+                    assert!(value.is_ok(), "n = {n}, m = {m}: {value:?}\n{text}");
+                }
+            }
+        });
+    }
+    // Enough of each kind, so that the test says something.
+    assert!(proved * 8 > cases && refused * 8 > cases, "of {cases}: {proved} proved, {refused} refused");
+}
