@@ -28,6 +28,8 @@ pub(super) struct Mark(usize, usize);
 
 /// The most facts that one question may use.
 const DEPTH: usize = 4;
+/// The most polynomials that one question may come to.
+const STEPS: usize = 200;
 
 impl Bounds {
     pub(super) fn natural(&mut self, atom: Atom) {
@@ -96,17 +98,24 @@ impl Bounds {
 
     /// Returns whether 0 <= p is known.
     pub(super) fn is_not_negative(&self, p: &Polynomial) -> bool {
-        self.follows(p, DEPTH)
+        self.follows(p, DEPTH, &mut { STEPS })
     }
 
-    fn follows(&self, p: &Polynomial, depth: usize) -> bool {
-        let p = self.at_worst(&self.resolved(p));
+    /// Indices are bounded by what is known where they are used, or else by their loops.
+    fn follows(&self, p: &Polynomial, depth: usize, steps: &mut usize) -> bool {
+        let p = self.resolved(p);
+        let worst = self.at_worst(&p);
+        (worst != p && self.follows_by_facts(&worst, depth, steps)) || self.follows_by_facts(&p, depth, steps)
+    }
+
+    fn follows_by_facts(&self, p: &Polynomial, depth: usize, steps: &mut usize) -> bool {
         let is_natural = |m: &[Atom]| m.iter().all(|a| self.natural.contains(a));
         let mut bad = p.terms().filter(|(m, k)| *k < 0 || !is_natural(m));
         let Some((m, k)) = bad.next() else { return true };
-        if depth == 0 {
+        if depth == 0 || *steps == 0 {
             return false;
         }
+        *steps -= 1;
         // 0 <= fact has the term, too: enough is 0 <= p - c q fact, where the term is gone.
         self.facts.iter().any(|fact| {
             let fact = self.resolved(fact);
@@ -114,7 +123,7 @@ impl Bounds {
                 let quotient = quotient(m, n).filter(|q| is_natural(q));
                 let Some(q) = quotient.filter(|_| l.signum() == k.signum() && k % l == 0) else { return false };
                 let multiple = fact.times(&Polynomial::default().with_term(q, k / l));
-                self.follows(&p.minus(&multiple), depth - 1)
+                self.follows(&p.minus(&multiple), depth - 1, steps)
             })
         })
     }
