@@ -139,7 +139,7 @@ impl Program {
 /// A number with a comma before each three digits.
 pub fn grouped(n: usize) -> String {
     let digits = n.to_string();
-    let commas = |(i, c): (usize, char)| [(i > 0 && (digits.len() - i) % 3 == 0).then_some(','), Some(c)];
+    let commas = |(i, c): (usize, char)| [(i > 0 && (digits.len() - i).is_multiple_of(3)).then_some(','), Some(c)];
     digits.chars().enumerate().flat_map(commas).flatten().collect()
 }
 
