@@ -12,10 +12,15 @@ use crate::derive::schedule::Strategies;
 use lm::strategy::{Action, Named, Strategy, drive};
 use lm::term::Def;
 
+/// Takes the pipeline, the heading of a stage, and its result.
+pub type Show<'a> = dyn FnMut(&mut Pipeline, &str, &Def) + 'a;
+
 type Run = fn(&mut Pipeline, &Def) -> Result<Def, Error>;
 
 /// The passes that strategies may name ([`crate::derive::schedule::KNOWN`]).
 const PASSES: &[(&str, Run)] = &[
+    ("apart", Pipeline::duals_apart),
+    ("inline", Pipeline::with_duals_inlined),
     ("anf", |cx, def| Ok(cx.anf(def))),
     ("cse", |cx, def| Ok(cx.cse(def))),
     ("dce", |cx, def| Ok(cx.without_dead(def))),
@@ -31,7 +36,7 @@ impl Pipeline {
     /// Follows a strategy over a definition. Shows the definition after each stage, with the heading.
     ///
     /// Errors: a part does not come to an end, or leaves what it should remove.
-    pub fn follow(&mut self, strategy: &str, def: &Def, show: &mut dyn FnMut(&str, &Def)) -> Result<Def, Error> {
+    pub fn follow(&mut self, strategy: &str, def: &Def, show: &mut Show) -> Result<Def, Error> {
         let strategies = self.strategies.clone();
         let named = strategies.get(strategy).unwrap_or_else(|| panic!("there is no strategy `{strategy}`"));
         let done = drive(&named.strategy, def, &mut |action, def| match action {
@@ -41,7 +46,7 @@ impl Pipeline {
                 run(self, def).map(Some)
             }
             Action::Stage(heading) => {
-                show(heading, def);
+                show(self, heading, def);
                 Ok(Some(def.clone()))
             }
         })?;

@@ -71,7 +71,7 @@ impl Pipeline {
         }
     }
 
-    fn in_place(&mut self, def: &Def, args: &[Expr]) -> Expr {
+    pub(in crate::derive) fn in_place(&mut self, def: &Def, args: &[Expr]) -> Expr {
         let given = |(x, a): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: a.clone() };
         let bindings = def.params.iter().zip(args).map(given).collect();
         renamed(&Expr::block(bindings, def.body.clone()), &mut self.program.supply)

@@ -12,6 +12,7 @@
 //! definition without linear maps. Gives: one to which no law of the strategy applies.
 
 mod early;
+mod early_loops;
 mod steps;
 
 use crate::derive::forms::smallest_binding;
@@ -207,7 +208,7 @@ impl Walk<'_, '_> {
     /// Returns the function of a loop without what no step changes, which goes to `out`.
     fn without_early(&mut self, op: &Op, n: Option<&Expr>, f: Expr, out: &mut Vec<Binding>) -> Expr {
         let (Op::Prim(Prim::Build | Prim::SumBuild), Some(n), Kind::Lam(i, body)) = (op, n, f.kind()) else { return f };
-        let early = Early::new(&self.cx.context.facts, self.effects, self.cx.rewrites);
+        let early = Early::new(&self.cx.context.facts, self.effects, self.cx.rewrites, self.cx.supply);
         let (new, found) = early.out_of(n, i, body);
         if found.is_empty() {
             return f;

@@ -11,10 +11,13 @@
 //! Source: Efficient differentiable programming in a functional array-processing language (ICFP 2019), Fig. 8, whose
 //! side conditions on indices need the sizes of Using rewrite strategies .. (FTfJP 2023).
 
+mod reads;
+
 use crate::prim::{Cost, Effect, Prim};
 use crate::scope::free_variables;
 use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
+use reads::Read;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is known.
@@ -27,13 +30,15 @@ pub struct Facts {
     conditions: Vec<(Expr, bool)>,
     /// Sizes that a check found equal, where it was made before.
     equal: Vec<(Expr, Expr)>,
+    /// What was read, where that was done before.
+    read: Vec<Read>,
     /// The directions, and the names of what depends on them.
     late: FxHashSet<u32>,
 }
 
 /// The number of facts that hold in blocks, at a point of a walk.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark(usize, usize);
+pub struct Mark(usize, usize, usize);
 
 /// The term of a name.
 #[derive(Clone, Debug)]
@@ -62,6 +67,10 @@ impl Facts {
             let sizes = (self.size_of(w), self.size_of(v));
             self.equal.push(sizes);
         }
+        let read = reads::reads(&b.rhs).into_iter();
+        let read = read.map(|read| Read { sizes: read.sizes.iter().map(|n| self.number(n)).collect(), ..read });
+        let read: Vec<Read> = read.collect();
+        self.read.extend(read);
     }
 
     /// Learns that a variable is an index of tensors of a size.
@@ -87,13 +96,14 @@ impl Facts {
 
     /// Returns a mark for [`Facts::forget_since`].
     pub fn mark(&self) -> Mark {
-        Mark(self.conditions.len(), self.equal.len())
+        Mark(self.conditions.len(), self.equal.len(), self.read.len())
     }
 
-    /// Forgets what holds in a block only: the conditions and the equal sizes learnt since a mark.
+    /// Forgets what holds in a block only: the conditions, the equal sizes and the reads learnt since a mark.
     pub fn forget_since(&mut self, mark: Mark) {
         self.conditions.truncate(mark.0);
         self.equal.truncate(mark.1);
+        self.read.truncate(mark.2);
     }
 
     /// Returns what a name stands for, if that may take its place; and whether any part of it may.
@@ -142,6 +152,17 @@ impl Facts {
         }
     }
 
+    /// Returns whether a tensor has an element at an index, since it was read at all below sizes that the index is below.
+    fn was_read(&self, k: &Expr, v: &Expr) -> bool {
+        let indices = k.args_of(&Op::Tuple).unwrap_or(std::slice::from_ref(k));
+        let covers = |read: &Read| {
+            v.as_var() == Some(&read.tensor)
+                && indices.len() == read.sizes.len()
+                && indices.iter().zip(&read.sizes).all(|(k, n)| self.is_below(k, n))
+        };
+        self.read.iter().any(covers)
+    }
+
     /// Returns whether a number is known not to be negative.
     pub fn is_natural(&self, n: &Expr) -> bool {
         let n = self.number(n);
@@ -170,7 +191,8 @@ impl Facts {
         match e.kind() {
             Kind::Const(_) | Kind::Var(_) => true,
             Kind::App(Op::Prim(Prim::Index), args) => {
-                args.iter().all(|a| self.is_total(a)) && self.is_below(&args[0], &size(&args[1]))
+                args.iter().all(|a| self.is_total(a))
+                    && (self.is_below(&args[0], &size(&args[1])) || self.was_read(&args[0], &args[1]))
             }
             Kind::App(Op::Prim(Prim::AsSize), args) => self.is_natural(&args[0]),
             Kind::App(Op::Prim(p @ (Prim::Build | Prim::SumBuild)), args) => {
