@@ -55,7 +55,7 @@ struct Row {
 /// Returns the laws that the engine matches, then the laws that passes apply.
 fn rows() -> impl Iterator<Item = Row> {
     let matched = law::all().values().map(|law| {
-        let copied = law.copied_maps();
+        let copied = if law.is_of_arrays() { Vec::new() } else { law.copied_maps() };
         let condition =
             if copied.is_empty() { String::new() } else { format!("   when {} is free to copy", copied.join(", ")) };
         Row { name: &law.name, source: &law.source, text: format!("{}{condition}", law.text) }

@@ -14,7 +14,7 @@
 mod reads;
 
 use crate::prim::{Cost, Effect, Prim};
-use crate::scope::free_variables;
+use crate::scope::{free_variables, substitute};
 use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
 use reads::Read;
@@ -172,8 +172,11 @@ impl Facts {
             Kind::App(Op::Prim(Prim::Add), args) | Kind::App(Op::Tuple, args) => {
                 args.iter().all(|a| self.is_natural(a))
             }
-            Kind::App(Op::Get(..), args) => args[0].args_of_prim(Prim::Size).is_some(),
-            Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
+            Kind::App(Op::Get(..), args) => {
+                args[0].args_of_prim(Prim::Size).is_some() || self.size_of_index(&args[0]).is_some()
+            }
+            Kind::Var(_) => self.size_of_index(&n).is_some(),
+            Kind::App(..) | Kind::Const(_) | Kind::Let(..) | Kind::Lam(..) => false,
         }
     }
 
@@ -209,7 +212,12 @@ impl Facts {
                     && args.iter().all(|a| matches!(a.kind(), Kind::Lam(..)) || self.is_total(a))
             }
             Kind::App(op, args) => is_total_operator(op, e.ty()) && args.iter().all(|a| self.is_total(a)),
-            Kind::Let(bindings, body) => bindings.iter().all(|b| self.is_total(&b.rhs)) && self.is_total(body),
+            Kind::Let(bindings, body) => {
+                // Components of an index are indices.
+                let by: FxHashMap<u32, Expr> = bindings.iter().flat_map(components).collect();
+                let rest = if by.is_empty() { body.clone() } else { substitute(body, &by) };
+                bindings.iter().all(|b| self.is_total(&b.rhs)) && self.is_total(&rest)
+            }
             Kind::Lam(..) => false,
         }
     }
@@ -233,7 +241,8 @@ impl Facts {
                 };
                 is_cheap && args.iter().all(|a| self.is_cheap(a))
             }
-            Kind::Let(..) | Kind::Lam(..) => false,
+            Kind::Let(bindings, body) => bindings.iter().all(|b| self.is_cheap(&b.rhs)) && self.is_cheap(body),
+            Kind::Lam(..) => false,
         }
     }
 
@@ -299,6 +308,12 @@ impl Facts {
             _ => e.clone(),
         }
     }
+}
+
+/// Returns the components to which a binding gives names, where it takes a variable apart.
+fn components(b: &Binding) -> Vec<(u32, Expr)> {
+    let (Pattern::Tuple(xs), Kind::Var(_)) = (&b.pattern, b.rhs.kind()) else { return Vec::new() };
+    xs.iter().enumerate().map(|(i, x)| (x.id(), Expr::get(i + 1, b.rhs.clone()))).collect()
 }
 
 /// Returns whether a term may give a size.

@@ -63,6 +63,7 @@ pub(super) fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
     let mut supply = Supply::default();
     let x = supply.fresh("x", s.clone());
     Some(match name {
+        "in-range" => Expr::prim(Prim::Lt, [0, 2].map(|least| Expr::integer((least + r.below(2)) as i64))),
         "factors-of-sum" => sum_of_products(r, &mut supply),
         "apply-get" => Expr::prim(Prim::LmApply, [get, r.term(&s, 0)]),
         "reverse-get" => Expr::prim(Prim::LmApplyR, [r.term(&types[i - 1], 0), get]),

@@ -15,6 +15,7 @@ use crate::derive::forms;
 use lm::rewrites::Rewrite;
 use lm::scope::renamed;
 use lm::term::{Def, Derivative, Expr, Fun, FunName, Kind, Mode, Op};
+use std::sync::Arc;
 
 /// The most functions on dual numbers that are put in place of their calls.
 const MOST_CALLS: usize = 16;
@@ -36,8 +37,14 @@ impl Pipeline {
             }
     }
 
-    /// Returns `[dual f]` of a definition in normal form, not optimised.
+    /// Returns `[dual f]` of a definition in normal form, not optimised. Where the derivative of f is written by hand, it
+    /// is the value with that one.
     pub(in crate::derive) fn dual(&mut self, normal: &Def) -> Result<Def, Error> {
+        let whole = normal.fun.name.unrestricted();
+        let is_by_hand = super::written::is_replaced(&whole, Mode::Forward, &self.written);
+        let call = Op::Call(Arc::new(Fun { name: whole, ..(*normal.fun).clone() }));
+        let call = Expr::app(call, normal.params.iter().map(Expr::var).collect());
+        let normal = &if is_by_hand { Def { body: call, ..normal.clone() } } else { normal.clone() };
         let made = {
             let by_hand = super::written::by_hand(&self.written, &self.program.externals);
             let supply = &mut self.program.supply;

@@ -6,7 +6,7 @@
 //! ```
 
 use super::{Error, Pipeline};
-use crate::derive::passes::arrays::arrays;
+use crate::derive::passes::arrays::{arrays, hoist};
 use crate::derive::passes::inline_single_uses;
 use crate::derive::schedule::Strategies;
 use lm::strategy::{Action, Named, Strategy, drive};
@@ -15,16 +15,17 @@ use lm::term::Def;
 /// Takes the pipeline, the heading of a stage, and its result.
 pub type Show<'a> = dyn FnMut(&mut Pipeline, &str, &Def) + 'a;
 
-type Run = fn(&mut Pipeline, &Def) -> Result<Def, Error>;
+type Run = fn(&mut Pipeline, &Named, &Def) -> Result<Def, Error>;
 
 /// The passes that strategies may name ([`crate::derive::schedule::KNOWN`]).
 const PASSES: &[(&str, Run)] = &[
-    ("apart", Pipeline::duals_apart),
-    ("inline", Pipeline::with_duals_inlined),
-    ("anf", |cx, def| Ok(cx.anf(def))),
-    ("cse", |cx, def| Ok(cx.cse(def))),
-    ("dce", |cx, def| Ok(cx.without_dead(def))),
-    ("inline_single_uses", |cx, def| Ok(cx.with_single_uses_inlined(def))),
+    ("apart", |cx, _, def| cx.duals_apart(def)),
+    ("inline", |cx, _, def| cx.with_duals_inlined(def)),
+    ("hoist", Pipeline::hoisted),
+    ("anf", |cx, _, def| Ok(cx.anf(def))),
+    ("cse", |cx, _, def| Ok(cx.cse(def))),
+    ("dce", |cx, _, def| Ok(cx.without_dead(def))),
+    ("inline_single_uses", |cx, _, def| Ok(cx.with_single_uses_inlined(def))),
 ];
 
 impl Pipeline {
@@ -43,7 +44,7 @@ impl Pipeline {
             Action::Rewrite(part) => self.rewritten(named, part, def).map(Some),
             Action::Pass(name) => {
                 let (_, run) = PASSES.iter().find(|(known, _)| *known == name).expect("the strategy was checked");
-                run(self, def).map(Some)
+                run(self, named, def).map(Some)
             }
             Action::Stage(heading) => {
                 show(self, heading, def);
@@ -57,6 +58,12 @@ impl Pipeline {
     fn rewritten(&mut self, named: &Named, part: &Strategy, def: &Def) -> Result<Def, Error> {
         let effects = self.effects.clone();
         self.rewriting_by("arrays", named, part, def, |by, cx| arrays(def, by, &effects, cx))
+    }
+
+    /// Computes before each loop what no step of it changes.
+    fn hoisted(&mut self, named: &Named, def: &Def) -> Result<Def, Error> {
+        let effects = self.effects.clone();
+        self.rewriting_by("arrays", named, &Strategy::Fail, def, |_, cx| hoist(def, &effects, cx))
     }
 
     fn with_single_uses_inlined(&mut self, def: &Def) -> Def {

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod dual;
+mod dual_classes;
 mod inline;
 mod matrix;
 mod passes;

@@ -85,7 +85,8 @@ impl Pipeline {
             return Ok(None);
         }
         self.require(name)?;
-        if call_order::is_recursive(&self.program, name) {
+        // A derivative may call another derivative of its function, which calls itself.
+        if [name, &base].into_iter().any(|f| call_order::is_recursive(&self.program, f)) {
             return Ok(None);
         }
         let is_unshared = |derivative: &Derivative, of: &FunName| {

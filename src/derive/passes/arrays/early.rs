@@ -27,6 +27,8 @@ pub(super) struct Early<'a> {
     pub(super) supply: &'a mut Supply,
     /// The loop, if its index has several components.
     pub(super) axes: Option<Axes>,
+    /// Whether numbers leave the loop, too.
+    pub(super) hoists: bool,
     /// Variables that stay in the loop.
     stays: FxHashSet<u32>,
     /// What holds where a term is computed; `None` where that depends on the step.
@@ -42,7 +44,7 @@ impl<'a> Early<'a> {
         supply: &'a mut Supply,
     ) -> Early<'a> {
         let (stays, path, found) = (FxHashSet::default(), Some(Vec::new()), Vec::new());
-        Early { facts, effects, rewrites, supply, axes: None, stays, path, found }
+        Early { facts, effects, rewrites, supply, axes: None, hoists: false, stays, path, found }
     }
 
     /// Returns the function of a loop of size n, and the bindings that go before the loop.

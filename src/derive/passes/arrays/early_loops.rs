@@ -5,10 +5,10 @@
 //! build((n, m), λj. f(j) * sum(e[j.1]))     =   let t = build(n, λk. sum(e[k])) in build((n, m), λj. f(j) * t[j.1])
 //! ```
 //!
-//! Only loops that have a value leave: the loop around may have no steps, or be in a branch that is not taken.
+//! The pass `hoist` does the same with numbers. Only what has a value leaves: the loop around may have no steps, or be in a branch that is not taken.
 
 use super::early::Early;
-use lm::prim::Prim;
+use lm::prim::{Cost, Prim};
 use lm::scope::{free_variables, renamed};
 use lm::term::{Binding, Expr, Kind, Op, Pattern, Var};
 use lm::types::Type;
@@ -48,12 +48,16 @@ impl Early<'_> {
 
     /// Returns what takes the place of a loop that leaves.
     fn named(&mut self, e: &Expr) -> Option<Expr> {
-        if !is_loop(e) || self.effects.in_term(e) || !self.facts.is_total(e) {
+        let leaves = is_loop(e) || self.hoists && is_computed(e);
+        if !leaves || self.effects.in_term(e) || !self.facts.is_total(e) {
             return None;
         }
         let inside = self.staying(e);
         if inside.is_empty() {
             return self.rewrites.may("let-early").then(|| self.before("t", e.clone()));
+        }
+        if !is_loop(e) {
+            return None;
         }
         let Some(Axes { index, size }) = self.axes.as_ref().filter(|axes| inside == [axes.index.clone()]) else {
             return None;
@@ -88,6 +92,17 @@ fn is_loop(e: &Expr) -> bool {
     match e.kind() {
         Kind::App(Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl | Prim::Loop), _) => true,
         Kind::App(Op::Get(..), args) => args[0].args_of_prim(Prim::Loop).is_some(),
+        _ => false,
+    }
+}
+
+/// Returns whether a term is a number that takes an operation.
+fn is_computed(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::App(Op::Prim(p), _) if *e.ty() == Type::Float => {
+            let is_operation = matches!(p, Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Neg | Prim::Powi);
+            is_operation || p.cost() != Cost::Cheap
+        }
         _ => false,
     }
 }

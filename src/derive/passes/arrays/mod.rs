@@ -34,6 +34,15 @@ const WALKS: usize = 12;
 
 /// Applies the laws of arrays everywhere. `laws` are those of one term.
 pub fn arrays(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
+    walked(def, laws, false, effects, cx)
+}
+
+/// Computes before a loop all numbers, and results of loops, that no step of it changes.
+pub fn hoist(def: &Def, effects: &Effects, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
+    walked(def, &Strategy::Fail, true, effects, cx)
+}
+
+fn walked(def: &Def, laws: &Strategy, hoists: bool, effects: &Effects, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
     let mut body = def.body.clone();
     for _ in 0..WALKS {
         cx.context.facts = lm::facts::Facts::default();
@@ -41,7 +50,8 @@ pub fn arrays(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) 
         let uses = occurrences(&body);
         let mut once = FxHashSet::default();
         used_once(&body, &mut FxHashSet::default(), &mut |x| uses.get(&x) == Some(&1), &mut once);
-        let mut walk = Walk { laws, effects, once, is_of_result: true, directions: 0, by: FxHashMap::default(), cx };
+        let by = FxHashMap::default();
+        let mut walk = Walk { laws, hoists, effects, once, is_of_result: true, directions: 0, by, cx };
         let walked = walk.block(&body)?;
         let next = without_unused(&walked, effects, cx.rewrites);
         if next == body {
@@ -54,6 +64,8 @@ pub fn arrays(def: &Def, laws: &Strategy, effects: &Effects, cx: &mut Rewriter) 
 
 struct Walk<'a, 'b> {
     laws: &'a Strategy,
+    /// Whether numbers leave loops, too.
+    hoists: bool,
     effects: &'a Effects,
     /// The variables that are used once, in the function and branch that binds them.
     once: FxHashSet<u32>,
@@ -148,6 +160,10 @@ impl Walk<'_, '_> {
         let new = match e.kind() {
             Kind::Const(_) | Kind::App(Op::Dummy, _) => return Ok(e.clone()),
             Kind::Var(x) => return Ok(self.by.get(&x.id()).unwrap_or(e).clone()),
+            Kind::Let(bindings, result) if self.cx.rewrites.may("let-let") => {
+                bindings.iter().try_for_each(|b| self.binding(b, out))?;
+                return self.term(result, out);
+            }
             Kind::Let(..) => return self.block(e),
             Kind::Lam(x, body) => Expr::lam(x.clone(), self.block(body)?),
             Kind::App(Op::If, args) => {
@@ -197,7 +213,8 @@ impl Walk<'_, '_> {
                 }
             }
             let arg = self.term(&arg, out)?;
-            let arg = if self.directions > 0 { self.without_early(op, new.last(), arg, out) } else { arg };
+            let arg =
+                if self.directions > 0 || self.hoists { self.without_early(op, new.last(), arg, out) } else { arg };
             new.push(arg);
         }
         self.directions -= usize::from(is_direction);
@@ -208,7 +225,8 @@ impl Walk<'_, '_> {
     /// Returns the function of a loop without what no step changes, which goes to `out`.
     fn without_early(&mut self, op: &Op, n: Option<&Expr>, f: Expr, out: &mut Vec<Binding>) -> Expr {
         let (Op::Prim(Prim::Build | Prim::SumBuild), Some(n), Kind::Lam(i, body)) = (op, n, f.kind()) else { return f };
-        let early = Early::new(&self.cx.context.facts, self.effects, self.cx.rewrites, self.cx.supply);
+        let mut early = Early::new(&self.cx.context.facts, self.effects, self.cx.rewrites, self.cx.supply);
+        early.hoists = self.hoists;
         let (new, found) = early.out_of(n, i, body);
         if found.is_empty() {
             return f;
