@@ -12,6 +12,7 @@
 //! side conditions on indices need the sizes of Using rewrite strategies .. (FTfJP 2023).
 
 mod reads;
+mod sizes;
 
 use crate::prim::{Cost, Effect, Prim};
 use crate::scope::{free_variables, substitute};
@@ -19,6 +20,7 @@ use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
 use reads::Read;
 use rustc_hash::{FxHashMap, FxHashSet};
+use sizes::{base, has_size, is_at_most, is_size, of_components, shifted, size};
 
 /// What is known.
 #[derive(Debug, Default)]
@@ -77,6 +79,11 @@ impl Facts {
     pub fn index(&mut self, i: &Var, size: &Expr) {
         let size = self.number(size);
         self.sizes.insert(i.id(), size);
+    }
+
+    /// Returns whether a variable is known to be an index.
+    pub fn is_index(&self, i: &Var) -> bool {
+        self.sizes.contains_key(&i.id())
     }
 
     /// Learns that a variable is a direction.
@@ -241,8 +248,7 @@ impl Facts {
                 };
                 is_cheap && args.iter().all(|a| self.is_cheap(a))
             }
-            Kind::Let(bindings, body) => bindings.iter().all(|b| self.is_cheap(&b.rhs)) && self.is_cheap(body),
-            Kind::Lam(..) => false,
+            Kind::Let(..) | Kind::Lam(..) => false,
         }
     }
 
@@ -254,7 +260,7 @@ impl Facts {
                 Some(named) if is_size(&named.term) => self.number(&named.term),
                 _ => e.clone(),
             },
-            Kind::App(Op::Tuple, parts) => Expr::tuple(parts.iter().map(|p| self.number(p)).collect::<Vec<_>>()),
+            Kind::App(Op::Tuple, parts) => of_components(parts.iter().map(|p| self.number(p)).collect()),
             Kind::App(Op::Get(i, _), args) => {
                 let tuple = self.number(&args[0]);
                 match tuple.args_of(&Op::Tuple) {
@@ -314,71 +320,6 @@ impl Facts {
 fn components(b: &Binding) -> Vec<(u32, Expr)> {
     let (Pattern::Tuple(xs), Kind::Var(_)) = (&b.pattern, b.rhs.kind()) else { return Vec::new() };
     xs.iter().enumerate().map(|(i, x)| (x.id(), Expr::get(i + 1, b.rhs.clone()))).collect()
-}
-
-/// Returns whether a term may give a size.
-fn is_size(e: &Expr) -> bool {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => true,
-        Kind::App(Op::Tuple | Op::Get(..), args) => args.iter().all(is_size),
-        Kind::App(Op::Prim(Prim::Size | Prim::CommonSize | Prim::AsSize), _) => true,
-        Kind::App(Op::Prim(Prim::Add | Prim::Sub), args) => *e.ty() == Type::Integer && args.iter().all(is_size),
-        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
-    }
-}
-
-/// Returns whether a term shows the size of its value.
-fn has_size(e: &Expr) -> bool {
-    match e.kind() {
-        Kind::Var(_) => true,
-        Kind::App(Op::Prim(p), _) => matches!(
-            p,
-            Prim::Build
-                | Prim::DeltaAt
-                | Prim::Add
-                | Prim::Sub
-                | Prim::Neg
-                | Prim::Into
-                | Prim::Mul
-                | Prim::ZeroOf
-                | Prim::VecInit
-                | Prim::Scanl
-        ),
-        Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
-    }
-}
-
-/// Returns a number as another number and what is added to it.
-fn base(n: &Expr) -> (Expr, i64) {
-    match (n.kind(), n.args_of_prim(Prim::Add)) {
-        (Kind::Const(Constant::Integer(c)), _) => (Expr::integer(0), *c),
-        (_, Some([n, c])) if *c.ty() == Type::Integer => match c.kind() {
-            Kind::Const(Constant::Integer(c)) => (n.clone(), *c),
-            _ => (Expr::prim(Prim::Add, [n.clone(), c.clone()]), 0),
-        },
-        _ => (n.clone(), 0),
-    }
-}
-
-/// Returns n + c, as all equal sums are written.
-fn shifted(n: &Expr, c: i64) -> Expr {
-    let (base, before) = base(n);
-    let sum = before.wrapping_add(c);
-    match base.kind() {
-        Kind::Const(Constant::Integer(0)) => Expr::integer(sum),
-        _ if sum == 0 => base,
-        _ => Expr::prim(Prim::Add, [base, Expr::integer(sum)]),
-    }
-}
-
-/// Returns whether n <= m is known. Sizes do not overflow: a tensor of such a size cannot be made.
-fn is_at_most(n: &Expr, m: &Expr) -> bool {
-    let ((n, c), (m, d)) = (base(n), base(m));
-    n == m && c <= d
-}
-
-fn size(v: &Expr) -> Expr {
-    Expr::prim(Prim::Size, [v.clone()])
 }
 
 fn is_scalar(ty: &Type) -> bool {

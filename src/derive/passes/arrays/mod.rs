@@ -113,6 +113,11 @@ impl Walk<'_, '_> {
                 let one = |(x, part): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: part.clone() };
                 return xs.iter().zip(parts).map(one).try_for_each(|b| self.binding(&b, out));
             }
+            (Pattern::Tuple(xs), None) if self.is_index(&rhs) && self.cx.rewrites.may("let-tuple") => {
+                let component = |(k, x): (usize, &Var)| (x.id(), Expr::get(k + 1, rhs.clone()));
+                self.by.extend(xs.iter().enumerate().map(component));
+                return Ok(());
+            }
             _ => {}
         }
         let b = Binding { pattern: b.pattern.clone(), rhs };
@@ -236,6 +241,10 @@ impl Walk<'_, '_> {
             out.push(b);
         }
         new.at(f.span())
+    }
+
+    fn is_index(&self, e: &Expr) -> bool {
+        e.as_var().is_some_and(|x| self.cx.context.facts.is_index(x))
     }
 
     /// Returns the law by which a term takes the place of its name.

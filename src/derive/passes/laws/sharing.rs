@@ -221,11 +221,12 @@ pub(super) static LAWS: &[PassLaw] = &[
                      (build (size v) (lam (j : Integer) (mul (add (index 0 t) (index 1 t)) (index j v))))))" },
     PassLaw { name: "let-early-axis", source: "derived", pass: "arrays", run: with_arrays_fused,
         text:   "build((n, m), λj. e[s[j.1]]) = let t = build(n, λk. s[k]) in build((n, m), λj. e[t[j.1]])   when s is a loop that has a value",
-        before: "(def f (Tensor 2 Float) (v : Tensor 2 Float)
-                   (build (size v) (lam (j : Tuple Integer Integer)
-                     (mul (index j v) (sumbuild (get$2$2 (size v)) (lam (i : Integer) (index (tuple (get$1$2 j) i) v)))))))",
-        after:  "(def f (Tensor 2 Float) (v : Tensor 2 Float)
-                   (let (t (build (get$1$2 (size v)) (lam (k : Integer)
-                             (sumbuild (get$2$2 (size v)) (lam (i : Integer) (index (tuple k i) v))))))
-                     (build (size v) (lam (j : Tuple Integer Integer) (mul (index j v) (index (get$1$2 j) t))))))" },
+        before: "(def f (Tensor 2 Float) (v : Vec Float)
+                   (build (tuple (size v) 2) (lam (j : Tuple Integer Integer)
+                     (mul (to_float (get$2$2 j)) (sumbuild 3 (lam (i : Integer) (mul (to_float i) (index (get$1$2 j) v))))))))",
+        after:  "(def f (Tensor 2 Float) (v : Vec Float)
+                   (let (t (build (size v) (lam (k : Integer)
+                             (sumbuild 3 (lam (i : Integer) (mul (to_float i) (index k v)))))))
+                     (build (tuple (size v) 2) (lam (j : Tuple Integer Integer)
+                       (mul (to_float (get$2$2 j)) (index (get$1$2 j) t))))))" },
 ];
