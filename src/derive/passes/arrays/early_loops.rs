@@ -59,9 +59,7 @@ impl Early<'_> {
         if !is_loop(e) {
             return None;
         }
-        let Some(Axes { index, size }) = self.axes.as_ref().filter(|axes| inside == [axes.index.clone()]) else {
-            return None;
-        };
+        let Axes { index, size } = self.axes.as_ref().filter(|axes| inside == [axes.index.clone()])?;
         let (index, size) = (index.clone(), size.clone());
         let axis = only_axis(e, &index)?;
         if !self.rewrites.may("let-early-axis") {
