@@ -106,7 +106,7 @@ pub struct DerivationData {
 #[derive(Debug, Serialize)]
 pub struct StageData {
     /// The heading.
-    pub heading: &'static str,
+    pub heading: String,
     /// The definition before the first step, in KS-Lisp.
     pub start: String,
     /// The steps, in order.
@@ -142,7 +142,7 @@ pub fn data(stage: &Stage) -> StageData {
     let definition = ks::def_named(&stage.def, &Names::of(&stage.def), WIDTH);
     let start = steps.first().map_or_else(|| definition.clone(), |step| text(&step.before));
     let steps = steps.iter().map(|step| edit(step, &text(&step.before), &text(&step.after))).collect();
-    StageData { heading: stage.heading, start, steps, definition }
+    StageData { heading: stage.heading.to_string(), start, steps, definition }
 }
 
 fn edit(named: &Named, before: &str, after: &str) -> Edit {

@@ -75,7 +75,7 @@ impl CheckpointOption {
 #[derive(clap::Args)]
 pub struct StrategyOption {
     /// A file of strategies, whose definitions take the place of those of lmc of the same name; or one that comes with
-    /// lmc, `outermost` or `none`. `lmc laws --schedule` prints those that lmc applies otherwise.
+    /// lmc: `outermost`, `paper`, `sum001` or `none`. `lmc laws --schedule` prints those that lmc applies otherwise.
     #[arg(long, value_name = "FILE")]
     strategy: Option<String>,
 }

@@ -7,6 +7,7 @@ use super::input::Input;
 use super::stages::StageOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::demos::{DEMOS, Demo};
+use crate::derive::cost::amount;
 use crate::derive::passes::inline_maps::takes_or_gives_map;
 use crate::derive::pipeline::Stage;
 use crate::ks::diagnostic::Diagnostic;
@@ -86,9 +87,10 @@ fn late_loop(function: &FunName, stage: &Stage) -> Option<Diagnostic> {
     let late = stage.cost.as_ref()?.late_loops();
     let first = late.first()?;
     let message = format!(
-        "`dual` leaves a loop that depends on the direction in the derivative of `{}`: it takes {} steps",
+        "`dual` leaves a loop that depends on the direction in the derivative of `{}`: `{}`, {}",
         function.as_written(),
-        first.steps
+        first.name,
+        amount(&first.steps, "steps")
     );
     let remedy = "take `--derivation jacobian`, or `tupled`: reverse mode has no loop over directions";
     Some(Diagnostic::warning("W407", message).at(first.span).remedy(remedy))

@@ -26,7 +26,14 @@ pub fn laws(options: &LawsOptions, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(name) = &options.schedule {
         return schedules(name, out);
     }
-    let chosen: Vec<Row> = rows().filter(|row| row.is_chosen(options)).collect();
+    let mut chosen: Vec<Row> = rows().filter(|row| row.is_chosen(options)).collect();
+    if let Some(figure) = &options.figure {
+        // By the parts of the figure; each law with the one source that was asked for.
+        chosen
+            .iter_mut()
+            .for_each(|row| row.source = row.of_figure(figure.trim_start_matches("Fig.").trim()).unwrap_or(row.source));
+        chosen.sort_by_key(|row| row.source);
+    }
     if chosen.is_empty() {
         return Err(Failure::Wrong("there is no law of that name or source; `lmc laws` lists them all".into()));
     }
@@ -48,33 +55,51 @@ struct Row {
 /// Returns the laws that the engine matches, then the laws that passes apply.
 fn rows() -> impl Iterator<Item = Row> {
     let matched = law::all().values().map(|law| {
-        let copied = law.copied_maps();
+        let copied = if law.is_of_arrays() { Vec::new() } else { law.copied_maps() };
         let condition =
             if copied.is_empty() { String::new() } else { format!("   when {} is free to copy", copied.join(", ")) };
         Row { name: &law.name, source: &law.source, text: format!("{}{condition}", law.text) }
     });
-    matched.chain(laws::all().map(|law| Row { name: law.name, source: law.source, text: law.text.into() }))
+    let of_passes = laws::all().map(|law| Row { name: law.name, source: law.source, text: law.text.into() });
+    let no_law = WITHOUT_LAW.iter().map(|(source, text, by)| Row { name: "-", source, text: format!("{text}   {by}") });
+    matched.chain(of_passes).chain(no_law)
 }
+
+/// Rules of figures that are no laws here: the source, the rule, and what does its work.
+const WITHOUT_LAW: &[(&str, &str, &str)] = &[
+    ("Fig. 8a1 (ICFP)", "(λx. b)(e) = let x = e in b", "the checker, for functions that are arguments"),
+    ("Fig. 8a6 (ICFP)", "let x = a in let y = b in e = let y = b in let x = a in e", "passes that need another order"),
+    ("Fig. 8f2 (ICFP)", "a loop of n + 1 steps = its first step, then n", "the pass `unroll` of native code"),
+];
 
 impl Row {
     fn is_chosen(&self, options: &LawsOptions) -> bool {
         let named = options.name.as_ref().is_none_or(|name| self.name == name);
         let figure = options.figure.as_ref().map(|f| f.trim_start_matches("Fig.").trim());
-        named && figure.is_none_or(|f| self.source == f || self.has_figure(f))
+        named && figure.is_none_or(|f| self.source == f || self.of_figure(f).is_some())
     }
 
-    /// Returns whether the law is from a figure, by its number, or from several with that one among them.
-    fn has_figure(&self, number: &str) -> bool {
-        // Parts of a figure have letters, figures of other papers than the notes the name of their conference.
-        let single = self.source.strip_prefix("Fig. ").and_then(|source| source.split(' ').next());
-        if single.is_some_and(|figure| figure == number || figure.trim_end_matches(char::is_alphabetic) == number) {
-            return true;
-        }
-        let range = self.source.strip_prefix("Figs. ").and_then(|range| range.split_once('-'));
-        let bounds = range.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
-        let number: Option<u32> = number.parse().ok();
-        matches!((bounds, number), (Some((first, last)), Some(number)) if (first..=last).contains(&number))
+    /// Returns the one of its sources that is a figure, or several with that one among them.
+    fn of_figure(&self, figure: &str) -> Option<&'static str> {
+        self.source.split("; ").find(|source| is_of_figure(source, figure))
     }
+}
+
+/// Returns whether a source is a figure, given by its number, or by number and part: `8`, `8d`, `8d4`.
+fn is_of_figure(source: &str, figure: &str) -> bool {
+    // Parts of a figure have letters, figures of other papers than the notes the name of their conference.
+    let single = source.strip_prefix("Fig. ").and_then(|source| source.split(' ').next());
+    let is_part = |part: &str| match figure.chars().last() {
+        Some(last) if last.is_ascii_digit() => part.is_empty() || part.starts_with(|c: char| c.is_alphabetic()),
+        _ => true,
+    };
+    if single.and_then(|single| single.strip_prefix(figure)).is_some_and(is_part) {
+        return true;
+    }
+    let range = source.strip_prefix("Figs. ").and_then(|range| range.split_once('-'));
+    let bounds = range.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    let number: Option<u32> = figure.parse().ok();
+    matches!((bounds, number), (Some((first, last)), Some(number)) if (first..=last).contains(&number))
 }
 
 /// Prints the definitions of strategies; of one with a name, or of all if the name is empty.

@@ -12,12 +12,12 @@ use std::sync::{Arc, LazyLock};
 #[rustfmt::skip]
 /// The strategies that lmc applies, and the passes that a strategy may name.
 pub static KNOWN: Known = Known {
-    passes: &["anf", "cse", "dce", "inline_single_uses"],
+    passes: &["apart", "inline", "hoist", "anf", "cse", "dce", "inline_single_uses"],
     of_terms: &[
         "jacobian", "transpose", "reverse-half", "apply", "sides", "normal", "returned-map", "figures-2-and-4",
         "figure-5", "matrix", "values",
     ],
-    of_definitions: &["directions", "selections", "fuse", "zeros"],
+    of_definitions: &["directions", "selections", "dual"],
 };
 
 static OF_LMC: LazyLock<Strategies> = LazyLock::new(|| {

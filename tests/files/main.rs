@@ -13,6 +13,7 @@ mod cost_arrays;
 mod derivations;
 mod derivatives;
 mod derivatives_of_arrays;
+mod dual;
 mod each;
 mod errors;
 mod gradcheck;
@@ -45,6 +46,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     derivations::tests,
     derivatives::tests,
     derivatives_of_arrays::tests,
+    dual::tests,
     errors::tests,
     gradcheck::tests,
     headers::tests,

@@ -181,7 +181,7 @@ fn has_stages_by_every_derivation(demo: &Demo) -> Outcome {
         let (mut p, _) = pipeline(demo.name, demo.text, derivation);
         let stages = p.stages(&FunName::base(demo.fun), false);
         let stages = stages.unwrap_or_else(|error| panic!("{}, {}: {error}", demo.name, derivation.name()));
-        stages.iter().map(|stage| stage.heading).collect::<Vec<_>>()
+        stages.iter().map(|stage| stage.heading.clone()).collect::<Vec<_>>()
     });
     assert!(headings.iter().all(|h| headings.iter().filter(|other| *other == h).count() == 1), "{headings:?}");
     Ok(())

@@ -185,7 +185,7 @@ fn stages_carry_the_headings_of_the_notes_and_stay_linear_in_size() {
         let sizes = |n: usize| {
             let mut p = pipeline(&sines(n));
             let stages = p.stages(&FunName::base("f"), false).expect("the chain derives");
-            assert_eq!(stages.iter().map(|s| s.heading).collect::<Vec<_>>(), HEADINGS);
+            assert_eq!(stages.iter().map(|s| &*s.heading).collect::<Vec<_>>(), HEADINGS);
             stages.iter().map(|s| s.def.body.size()).collect::<Vec<_>>()
         };
         let (small, large) = (sizes(50), sizes(500));

@@ -223,6 +223,7 @@ fn number(source: &str) -> Vec<u32> {
 fn laws_of_figures() -> String {
     let matched = law::all().values().map(|law| (&*law.source, &*law.name));
     let all = matched.chain(laws::all().map(|law| (law.source, law.name)));
+    let all = all.flat_map(|(sources, name)| sources.split("; ").map(move |source| (source, name)));
     let mut by_source: BTreeMap<(bool, Vec<u32>, &str), Vec<String>> = BTreeMap::new();
     for (source, name) in all {
         let key = (!source.starts_with("Fig"), number(source), source);

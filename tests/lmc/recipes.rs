@@ -34,7 +34,7 @@ fn the_demo_prints_the_headings_of_the_rows() {
         for derivation in Derivation::ALL {
             let checked = front::load_for(&source, derivation, &Timings::default()).expect("it is right");
             let stages = Pipeline::new(checked).stages(&FunName::base("f"), false).expect("f derives");
-            let printed: Vec<&str> = stages.iter().map(|stage| stage.heading).collect();
+            let printed: Vec<_> = stages.iter().map(|stage| stage.heading.clone()).collect();
             assert_eq!(printed, headings(derivation).collect::<Vec<_>>(), "{derivation:?}");
         }
     });

@@ -3,7 +3,7 @@
 //! Types are inferred by unification over the typing rules of the primitives' table. A sequence is checked at lengths
 //! 1, 2 and 3.
 
-use super::pattern::Pat;
+use super::pattern::{Binder, Pat};
 use super::{Body, Equation, Law};
 use crate::prim::Prim;
 use crate::scheme::Scheme;
@@ -114,6 +114,16 @@ impl Types {
         Scheme::Var("?".into(), self.fresh)
     }
 
+    /// Returns a new type for a binder of a step.
+    fn type_of_binder(&mut self, x: &Binder) -> Scheme {
+        let types: Vec<Scheme> = x.names().iter().map(|_| self.new_var()).collect();
+        self.binders.extend(x.names().iter().cloned().zip(types.iter().cloned()));
+        match x {
+            Binder::Name(_) => types[0].clone(),
+            Binder::Pair(_) => Scheme::Tuple(types),
+        }
+    }
+
     /// Returns the type of an expanded pattern.
     fn type_of(&mut self, p: &Pat) -> Result<Scheme, String> {
         match p {
@@ -132,8 +142,7 @@ impl Types {
                 Ok(Scheme::Lam(Box::new(Scheme::Known(Type::Integer)), Box::new(body)))
             }
             Pat::Step(xs, body) => {
-                let types: Vec<Scheme> = xs.iter().map(|_| self.new_var()).collect();
-                self.binders.extend(xs.iter().cloned().zip(types.iter().cloned()));
+                let types: Vec<Scheme> = xs.iter().map(|x| self.type_of_binder(x)).collect();
                 let body = self.type_of(body)?;
                 Ok(Scheme::Lam(Box::new(Scheme::Tuple(types)), Box::new(body)))
             }

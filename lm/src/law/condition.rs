@@ -6,7 +6,7 @@
 //! total(e)    e has a value            true(c)     c holds
 //! natural(n)  0 <= n                   false(c)    c does not hold
 //! early(e)    e depends on no          late(e)     e depends on a direction
-//!             direction
+//!             direction                apart(e, x) e is early and x is late: names that both use are computed for both
 //! ```
 //!
 //! What is not known does not hold. Whether a term is early or late is no matter of what a law means, but of what it
@@ -26,6 +26,8 @@ pub enum Condition {
     Equal(Pat, Pat),
     /// A property of a term.
     Is(Property, Pat),
+    /// The first term depends on no direction, and the second one on one.
+    Apart(Pat, Pat),
 }
 
 /// A property of a term.
@@ -69,6 +71,9 @@ fn one(text: &str) -> Condition {
     if let Some((n, m)) = text.split_once(" is ") {
         return Condition::Equal(parse::side(n), parse::side(m));
     }
+    if let Some((e, x)) = text.trim().strip_prefix("apart(").and_then(|rest| rest.strip_suffix(')')?.split_once(", ")) {
+        return Condition::Apart(parse::side(e), parse::side(x));
+    }
     let word = text.trim().trim_end_matches(')').split_once('(');
     let found = word.and_then(|(word, of)| {
         let property = PROPERTIES.iter().find(|(name, _)| *name == word)?.1;
@@ -80,7 +85,7 @@ fn one(text: &str) -> Condition {
 impl Condition {
     /// Returns whether it asks what the law saves, not what it means.
     pub fn is_of_cost(&self) -> bool {
-        matches!(self, Condition::Is(Property::Early | Property::Late, _))
+        matches!(self, Condition::Is(Property::Early | Property::Late, _) | Condition::Apart(..))
     }
 
     /// Returns whether it holds; `term` gives the instance of a pattern.
@@ -92,6 +97,10 @@ impl Condition {
             },
             Condition::Equal(n, m) => match (term(n), term(m)) {
                 (Some(n), Some(m)) => facts.are_equal(&n, &m),
+                _ => false,
+            },
+            Condition::Apart(e, x) => match (term(e), term(x)) {
+                (Some(e), Some(x)) => !facts.is_late(&e) && facts.is_late(&x),
                 _ => false,
             },
             Condition::Is(property, e) => term(e).is_some_and(|e| match property {

@@ -10,7 +10,7 @@ use crate::types::Type;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-type Name = Arc<str>;
+pub(super) type Name = Arc<str>;
 
 /// The terms that the metavariables and binders of a law match.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +28,8 @@ pub struct Subst {
     is_copy: bool,
     /// Whether a metavariable without arguments matches no term with a binder in it.
     is_strict: bool,
+    /// Whether terms that take the same names apart each compute them.
+    repeats_names: bool,
 }
 
 impl Subst {
@@ -37,8 +39,8 @@ impl Subst {
     }
 
     /// Returns an empty substitution.
-    pub fn new(is_strict: bool) -> Subst {
-        Subst { is_strict, ..Subst::default() }
+    pub fn new(is_strict: bool, repeats_names: bool) -> Subst {
+        Subst { is_strict, repeats_names, ..Subst::default() }
     }
 
     /// Returns whether a term mentions a binder around, other than these.
@@ -66,33 +68,24 @@ impl Subst {
         self.names.iter().find(|b| matches!(&b.pattern, Pattern::Var(y) if y == x)).map(|b| b.rhs.clone())
     }
 
-    /// Takes a function of a tuple apart: gives its variables to binders, and returns its result.
-    fn enter_step<'e>(&mut self, binders: &[Name], f: &'e Expr) -> Option<&'e Expr> {
-        let Kind::Lam(p, body) = f.kind() else { return None };
-        let (bindings, result) = body.as_block();
-        let (first, names) = bindings.split_first()?;
-        let Pattern::Tuple(xs) = &first.pattern else { return None };
-        if first.rhs.as_var() != Some(p) || xs.len() != binders.len() {
-            return None;
-        }
-        self.binders.extend(binders.iter().cloned().zip(xs.iter().cloned()));
-        self.binders.push(("".into(), p.clone()));
-        self.take_names(names);
-        Some(result)
-    }
-
-    /// Takes the names of a block, if it costs nothing to have them twice, and returns its result.
+    /// Takes the names of a block, if they may be there twice, and returns its result.
     fn enter_block<'e>(&mut self, e: &'e Expr, facts: &Facts) -> &'e Expr {
         let (bindings, result) = e.as_block();
-        if !self.is_strict || !bindings.iter().all(|b| facts.is_cheap(&b.rhs)) {
+        let may_repeat = self.repeats_names || bindings.iter().all(|b| facts.is_cheap(&b.rhs));
+        if !self.is_strict || !may_repeat {
             return e;
         }
         self.take_names(bindings);
         result
     }
 
+    /// Gives a binder its variable.
+    pub(super) fn bind(&mut self, name: Name, x: Var) {
+        self.binders.push((name, x));
+    }
+
     /// Takes names that no letter stands for.
-    fn take_names(&mut self, bindings: &[Binding]) {
+    pub(super) fn take_names(&mut self, bindings: &[Binding]) {
         self.binders.extend(bindings.iter().flat_map(|b| b.pattern.vars()).map(|x| ("".into(), x.clone())));
         self.names.extend_from_slice(bindings);
     }
@@ -219,7 +212,7 @@ impl Builder<'_> {
         self.at(p, None, &mut Vec::new())
     }
 
-    fn at(&mut self, p: &Pat, repetition: Option<usize>, scope: &mut Vec<(Name, Var)>) -> Option<Expr> {
+    pub(super) fn at(&mut self, p: &Pat, repetition: Option<usize>, scope: &mut Vec<(Name, Var)>) -> Option<Expr> {
         match p {
             Pat::Meta(name) => self.meta(name, repetition),
             Pat::Const(c) => Some(Expr::constant(c.clone())),
@@ -271,32 +264,6 @@ impl Builder<'_> {
             Pat::Step(..) => panic!("a step outside of a loop"),
             Pat::Repeat(_) => panic!("`..` outside a list"),
         }
-    }
-
-    /// Returns the arguments of a loop. The others tell the type that its step takes.
-    fn with_step(&mut self, p: Prim, pats: &[Pat], scope: &mut Vec<(Name, Var)>) -> Option<Vec<Expr>> {
-        let is_step = |p: &&Pat| matches!(p, Pat::Step(..));
-        let at = pats.iter().position(|p| is_step(&p))?;
-        let others: Vec<Expr> =
-            pats.iter().filter(|p| !is_step(p)).map(|p| self.at(p, None, scope)).collect::<Option<_>>()?;
-        let mut types: Vec<Option<Type>> = others.iter().map(|e| Some(e.ty().clone())).collect();
-        types.insert(at, None);
-        let domain = p.rules().iter().find_map(|rule| rule.domain(&types, at))?;
-        let step = self.step(&pats[at], domain, scope)?;
-        Some([&others[..at], &[step], &others[at..]].concat())
-    }
-
-    fn step(&mut self, p: &Pat, domain: Type, scope: &mut Vec<(Name, Var)>) -> Option<Expr> {
-        let Pat::Step(names, body) = p else { panic!("{p:?} is no step") };
-        let parts = domain.as_tuple().filter(|parts| parts.len() == names.len())?;
-        let xs: Vec<Var> = names.iter().zip(parts).map(|(x, ty)| self.supply.fresh(x, ty.clone())).collect();
-        let around = scope.len();
-        scope.extend(names.iter().cloned().zip(xs.iter().cloned()));
-        let body = self.at(body, None, scope);
-        scope.truncate(around);
-        let p = self.supply.fresh("p", domain);
-        let apart = Binding { pattern: Pattern::Tuple(xs), rhs: Expr::var(&p) };
-        Some(Expr::lam(p, Expr::block(vec![apart], body?)))
     }
 
     fn let_in(&mut self, name: &Name, value: &Pat, body: &Pat, scope: &mut Vec<(Name, Var)>) -> Option<Expr> {

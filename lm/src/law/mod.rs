@@ -6,6 +6,7 @@
 pub mod check;
 mod condition;
 mod context;
+mod factors;
 pub mod instance;
 mod linear_step;
 mod matching;
@@ -15,6 +16,7 @@ mod one_hot;
 mod parse;
 mod pattern;
 mod rule;
+mod step;
 
 pub use context::{Context, Spaces, codomain, domain};
 pub use matching::{name_it, sum};
@@ -164,7 +166,8 @@ impl Law {
             Body::Native(rewrite, _) => rewrite(e, cx)?,
             Body::Rule(rule, names) => rule::rewrite(rule, names, e, supply, floats)?,
             Body::Equation(Equation { lhs, rhs, copied, conditions, is_strict }) => {
-                let mut subst = Subst::new(*is_strict);
+                let repeats_names = conditions.iter().any(|c| matches!(c, Condition::Apart(..)));
+                let mut subst = Subst::new(*is_strict, repeats_names);
                 if !matching::matches(lhs, e, &mut subst, &cx.facts) {
                     return None;
                 }
@@ -259,14 +262,13 @@ pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
         let arrays = include_str!("../../laws/arrays.laws").lines().filter_map(|line| read_line(line, true));
         let table = linear.chain(arrays);
         let native =
-            native::NATIVE.iter().chain(matrix::MATRIX).chain(one_hot::ONE_HOT).chain(linear_step::LINEAR_STEP).map(
-                |n| Law {
-                    name: n.name.into(),
-                    source: n.source.into(),
-                    text: n.text.into(),
-                    body: Body::Native(n.rewrite, n.head),
-                },
-            );
+            [native::NATIVE, matrix::MATRIX, one_hot::ONE_HOT, linear_step::LINEAR_STEP, factors::FACTORS].into_iter();
+        let native = native.flatten().map(|n| Law {
+            name: n.name.into(),
+            source: n.source.into(),
+            text: n.text.into(),
+            body: Body::Native(n.rewrite, n.head),
+        });
         let jacobians = prim::ALL.iter().filter_map(|&p| derivative_law(p));
         let laws: Vec<Law> = table.chain(native).chain(jacobians).collect();
         let mut by_name = IndexMap::new();

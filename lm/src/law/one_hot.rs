@@ -18,6 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) static ONE_HOT: &[Native] = &[
     Native { name: "sum-one-hot",      source: "sec. 4", text: "sum(build(n, λi. if i == k then x else 0)) = if k < $as_size(n) and 0 <= k then x[i := k] else sum(build(n, λi. 0))", head: Some(Head::Prim(Prim::Sum)),      rewrite: of_sum },
     Native { name: "eq-of-tuples",     source: "derived", text: "k == (l1, .., ln) = k.1 == l1 and .. and k.n == ln", head: Some(Head::Prim(Prim::Eq)), rewrite: of_tuples },
+    Native { name: "in-range",     source: "derived", text: "k < n = true, for an index k of tensors of size n", head: Some(Head::Prim(Prim::Lt)), rewrite: in_known_range },
     Native { name: "sumbuild-one-hot", source: "sec. 4", text: "sumbuild(w, n, λi. if i == k then x else 0) = if k < $as_size(n) and 0 <= k then x[i := k] else ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)), rewrite: of_sumbuild },
 ];
 
@@ -49,6 +50,12 @@ fn of_sum(e: &Expr, cx: &Context) -> Option<Expr> {
 fn of_sumbuild(e: &Expr, cx: &Context) -> Option<Expr> {
     let [w, n, f] = e.args_of_prim(Prim::SumBuild)? else { return None };
     Some(OneHot::of(f)?.element(n, Expr::prim(Prim::ZeroOf, [w.clone()]), e.span(), &cx.facts))
+}
+
+fn in_known_range(e: &Expr, cx: &Context) -> Option<Expr> {
+    let [k, n] = e.args_of_prim(Prim::Lt)? else { return None };
+    let is_index = *k.ty() == Type::Integer && cx.facts.is_below(k, n);
+    is_index.then(|| Expr::constant(Constant::Bool(true)))
 }
 
 /// Compares indices of several dimensions number by number.

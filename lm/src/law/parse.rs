@@ -3,13 +3,13 @@
 //! ```text
 //! side ::= side operator side | -side | side ᵀ | side .i | side .1 | side .2 | atom
 //! atom ::= name | number | name(side, ...) | sign(side, ...) | (side, ...) | λi. side | λ(i, ...). side
-//!        | name{side, ...} | if side then side else side | let name = side in side | 0 | 1
+//!        | name{side, ...} | λ(i, (x, y)). side | if side then side else side | let name = side in side | 0 | 1
 //! ```
 //!
 //! where an element of a list may be `side ..`. Operators and signs: `notation::operators`. `.1` and `.2` are the
 //! components of a pair.
 
-use super::pattern::Pat;
+use super::pattern::{Binder, Pat};
 use crate::notation::operators::{self, FUNCTION_SIGNS, Grouping, PREFIX_LEVEL};
 use crate::prim::Prim;
 use crate::term::{Constant, Op};
@@ -203,15 +203,32 @@ impl<'a> Parser<'a> {
     }
 
     fn lambda(&mut self) -> Pat {
-        let is_step = self.eat("(");
-        let mut binders = vec![self.binder()];
-        while is_step && !self.eat(")") {
+        if !self.eat("(") {
+            let binder = self.binder();
+            self.expect(".");
+            let body = self.under(std::slice::from_ref(&binder));
+            return Pat::Lam(binder, Box::new(body));
+        }
+        let mut binders = vec![self.binder_of_step()];
+        while !self.eat(")") {
             self.expect(",");
-            binders.push(self.binder());
+            binders.push(self.binder_of_step());
         }
         self.expect(".");
-        let body = Box::new(self.under(&binders));
-        if is_step { Pat::Step(binders, body) } else { Pat::Lam(binders.remove(0), body) }
+        let names: Vec<Arc<str>> = binders.iter().flat_map(Binder::names).cloned().collect();
+        let body = self.under(&names);
+        Pat::Step(binders, Box::new(body))
+    }
+
+    fn binder_of_step(&mut self) -> Binder {
+        if !self.eat("(") {
+            return Binder::Name(self.binder());
+        }
+        let first = self.binder();
+        self.expect(",");
+        let second = self.binder();
+        self.expect(")");
+        Binder::Pair([first, second])
     }
 
     fn binder(&mut self) -> Arc<str> {

@@ -19,7 +19,7 @@ pub enum Pat {
     /// `λi. p`; metavariables in p may match terms that mention i. Binders are Integers.
     Lam(Arc<str>, Box<Pat>),
     /// `λ(i, x). p`: a function of a tuple, which it takes apart first.
-    Step(Vec<Arc<str>>, Box<Pat>),
+    Step(Vec<Binder>, Box<Pat>),
     /// `let t = p in q`, on the right.
     Let(Arc<str>, Box<Pat>, Box<Pat>),
     /// The binder of an enclosing `λi`.
@@ -41,6 +41,33 @@ pub enum Pat {
     Codomain,
     /// A witness left out that is of Float.
     FloatWitness,
+}
+
+/// A binder of a function of a tuple.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Binder {
+    /// A component.
+    Name(Arc<str>),
+    /// The two components of a component that is a pair.
+    Pair([Arc<str>; 2]),
+}
+
+impl Binder {
+    /// Returns a name for the component.
+    pub fn name(&self) -> &str {
+        match self {
+            Binder::Name(name) => name,
+            Binder::Pair(_) => "t",
+        }
+    }
+
+    /// Returns the names that it binds.
+    pub fn names(&self) -> &[Arc<str>] {
+        match self {
+            Binder::Name(name) => std::slice::from_ref(name),
+            Binder::Pair(names) => names,
+        }
+    }
 }
 
 impl Pat {

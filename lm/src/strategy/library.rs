@@ -17,11 +17,16 @@ use std::sync::Arc;
 
 /// The files of the strategies that lmc applies unless another file says otherwise: names and texts. A definition of a
 /// later one takes the place of that of an earlier one.
-pub const BUILT_IN: [(&str, &str); 1] = [("derive.strategy", include_str!("../../strategies/derive.strategy"))];
+pub const BUILT_IN: [(&str, &str); 2] = [
+    ("derive.strategy", include_str!("../../strategies/derive.strategy")),
+    ("dual.strategy", include_str!("../../strategies/dual.strategy")),
+];
 
 /// Other files that come with lmc. The definitions of one take the place of those of [`BUILT_IN`].
-pub const VARIANTS: [(&str, &str); 2] = [
+pub const VARIANTS: [(&str, &str); 4] = [
     ("outermost", include_str!("../../strategies/outermost.strategy")),
+    ("paper", include_str!("../../strategies/paper.strategy")),
+    ("sum001", include_str!("../../strategies/sum001.strategy")),
     ("none", include_str!("../../strategies/none.strategy")),
 ];
 

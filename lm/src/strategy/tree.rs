@@ -79,6 +79,13 @@ impl Strategy {
         }
     }
 
+    /// Returns the headings of its stages, in the order in which they are shown.
+    pub fn headings(&self) -> Vec<Arc<str>> {
+        let inner = self.parts().flat_map(|s| s.headings());
+        let own = if let Strategy::Stage(heading, _) = self { Some(heading.clone()) } else { None };
+        inner.chain(own).collect()
+    }
+
     /// Returns whether it has a pass or a stage: then it is one of whole definitions.
     pub fn has_passes(&self) -> bool {
         matches!(self, Strategy::Pass(_) | Strategy::Stage(..)) || self.parts().any(|s| s.has_passes())

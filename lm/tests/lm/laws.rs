@@ -202,9 +202,16 @@ fn every_law_holds_and_fires() {
             let mut types = seeded(seed);
             let deep = |r: &mut Random| if seed % 3 == 0 { Type::Float } else { r.ty(2) };
             let mut supply = Supply::default();
-            let mut term = |_: &mut Supply, name: &str, ty: &Type| draw(law, &mut random, name, ty);
+            // All binders are of one supply, so that no term binds a variable of another one.
+            let mut term = |supply: &mut Supply, name: &str, ty: &Type| {
+                std::mem::swap(&mut random.1, supply);
+                let drawn = draw(law, &mut random, name, ty);
+                std::mem::swap(&mut random.1, supply);
+                drawn
+            };
             let lhs = law::instance::instance(law, count, &mut || deep(&mut types), &mut term, &mut supply);
             let Some(lhs) = lhs else { break };
+            random.1 = supply;
             fired += usize::from(check_instance(law, &lhs, &random));
         }
         if fired == 0 && !native_instances(law) {

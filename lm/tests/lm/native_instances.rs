@@ -43,6 +43,16 @@ fn linear_in(r: &mut Random, x: &Var, i: &Var, depth: usize) -> Expr {
     }
 }
 
+/// A sum of products, of which some factors are the same for all terms.
+fn sum_of_products(r: &mut Random, supply: &mut Supply) -> Expr {
+    let i = supply.fresh("i", Type::Integer);
+    let mul = |a, b| Expr::prim(Prim::Mul, [a, b]);
+    let varies = || Expr::prim(Prim::ToFloat, [Expr::var(&i)]);
+    let [a, b] = [0, 1].map(|_| r.term(&Type::Float, 0));
+    let product = mul(mul(a, varies()), mul(varies(), b));
+    Expr::prim(Prim::SumBuild, [Expr::float(0.0), Expr::integer(r.below(4) as i64), Expr::lam(i.clone(), product)])
+}
+
 /// An instance of the left side of a law that is a function; `None` for others.
 pub(super) fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
     let n = 1 + r.below(3);
@@ -53,6 +63,8 @@ pub(super) fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
     let mut supply = Supply::default();
     let x = supply.fresh("x", s.clone());
     Some(match name {
+        "in-range" => Expr::prim(Prim::Lt, [0, 2].map(|least| Expr::integer((least + r.below(2)) as i64))),
+        "factors-of-sum" => sum_of_products(r, &mut supply),
         "apply-get" => Expr::prim(Prim::LmApply, [get, r.term(&s, 0)]),
         "reverse-get" => Expr::prim(Prim::LmApplyR, [r.term(&types[i - 1], 0), get]),
         "get-vcat" => {

@@ -325,7 +325,8 @@ fn passes_and_stages_are_driven_in_order() {
 }
 #[test]
 fn the_files_of_lmc_read_back_as_they_print() {
-    let known = Known { passes: &["cse"], of_terms: &[], of_definitions: &[] };
+    let known =
+        Known { passes: &["apart", "inline", "hoist", "anf", "cse", "dce"], of_terms: &[], of_definitions: &[] };
     let library = Library::new(known, &BUILT_IN).expect("it is right");
     for text in [library.text(None), library.text(Some("jacobian"))] {
         let again = Library::new(known, &[("again", &text)]).expect("it reads back");

@@ -10,6 +10,7 @@
 //!
 //! Takes: a function and the program that has its callees. Gives: polynomials, and the loops that make them grow.
 
+mod directions;
 mod polynomial;
 mod sizes;
 
@@ -18,6 +19,7 @@ pub use polynomial::Polynomial;
 use lm::prim::{Cost as Price, Prim};
 use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span, Var};
 use lm::types::Type;
+use rustc_hash::FxHashSet;
 use sizes::Sizes;
 use std::fmt;
 
@@ -34,24 +36,22 @@ pub struct Cost {
     pub loops: Vec<Loop>,
 }
 
-/// A loop of a function.
+/// A loop of a function, or a call whose cost is not known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
-    /// The primitive.
-    pub prim: Prim,
+    /// The name of the primitive, or of the function.
+    pub name: String,
     /// The place.
     pub span: Span,
     /// The number of its steps, in all steps of the loops around it.
     pub steps: Polynomial,
-    /// Whether a loop is around it.
-    pub is_inner: bool,
+    /// Whether it is computed for each direction: it is below a `build` in the result.
+    pub is_below: bool,
 }
 
 /// Returns the cost of a definition of a program.
 pub fn cost(def: &Def, program: &Program) -> Cost {
-    let sizes = Sizes::of(program.signature(&def.fun).as_ref(), &def.params);
-    let mut walk = Walk { program, sizes, inside: vec![def.fun.name.clone()] };
-    walk.cost(&def.body)
+    Walk::of(def, program).cost(&def.body)
 }
 
 impl Cost {
@@ -81,9 +81,9 @@ impl Cost {
     }
 
     /// Returns the cost of n steps of a loop, each with this cost.
-    fn repeated(self, n: &Polynomial, prim: Prim, span: Span) -> Cost {
-        let inner = |l: Loop| Loop { steps: n.times(&l.steps), is_inner: true, ..l };
-        let mut loops = vec![Loop { prim, span, steps: n.clone(), is_inner: false }];
+    fn repeated(self, n: &Polynomial, of: Loop) -> Cost {
+        let inner = |l: Loop| Loop { steps: n.times(&l.steps), ..l };
+        let mut loops = vec![Loop { steps: n.clone(), ..of }];
         loops.extend(self.loops.into_iter().map(inner));
         Cost {
             flop: n.times(&self.flop),
@@ -99,9 +99,35 @@ struct Walk<'a> {
     sizes: Sizes,
     /// The functions being looked into.
     inside: Vec<FunName>,
+    /// The indices of loops over directions.
+    directions: FxHashSet<u32>,
+    /// Whether such a loop is around.
+    is_below: bool,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn of(def: &Def, program: &'a Program) -> Walk<'a> {
+        let sizes = Sizes::of(program.signature(&def.fun).as_ref(), &def.params);
+        let directions = directions::of(&def.body);
+        Walk { program, sizes, inside: vec![def.fun.name.clone()], directions, is_below: false }
+    }
+
+    /// Returns a loop, or a call, at this point.
+    fn loop_of(&self, name: String, span: Span) -> Loop {
+        Loop { name, span, steps: Polynomial::default(), is_below: self.is_below }
+    }
+
+    /// Returns the cost of n steps of a loop with this function.
+    fn steps(&mut self, p: Prim, n: &Polynomial, f: &Expr, span: Span) -> Cost {
+        let of = self.loop_of(p.name().into(), span);
+        let (x, body) = function(f);
+        let around = self.is_below;
+        self.is_below |= self.directions.contains(&x.id());
+        let cost = self.cost(body).repeated(n, of);
+        self.is_below = around;
+        cost
+    }
+
     fn cost(&mut self, e: &Expr) -> Cost {
         match e.kind() {
             Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => Cost::default(),
@@ -122,7 +148,7 @@ impl Walk<'_> {
                 let of_args = args.iter().map(|a| self.cost(a)).fold(Cost::default(), Cost::plus);
                 let own = match op {
                     Op::Prim(p) => self.primitive(e, *p, args),
-                    Op::Call(f) => self.call(&f.name, args),
+                    Op::Call(f) => self.call(&f.name, args, e.span()),
                     _ => Cost::default(),
                 };
                 of_args.plus(own)
@@ -150,12 +176,13 @@ impl Walk<'_> {
             (Prim::Fold | Prim::Scanl, [f, a, v]) => {
                 let n = self.sizes.elements(v);
                 let kept = if p == Prim::Scanl { n.times(&self.sizes.floats(a)) } else { Polynomial::default() };
-                let body = self.cost(function(f).1).repeated(&n, p, e.span());
+                let body = self.steps(p, &n, f, e.span());
                 Cost { moves: kept.plus(&body.moves), ..body }
             }
             (Prim::Sum, [v]) => {
                 let n = self.sizes.elements(v);
-                Cost::of(self.sizes.floats(v)).plus(Cost::default().repeated(&n, p, e.span()))
+                let of = self.loop_of(p.name().into(), e.span());
+                Cost::of(self.sizes.floats(v)).plus(Cost::default().repeated(&n, of))
             }
             (Prim::Dot, [v, _]) => {
                 let floats = self.sizes.floats(v);
@@ -170,13 +197,15 @@ impl Walk<'_> {
     /// Returns the cost of a loop over a size.
     fn step(&mut self, p: Prim, n: &Expr, f: &Expr, span: Span) -> Cost {
         let n = self.sizes.steps(n);
-        self.cost(function(f).1).repeated(&n, p, span)
+        self.steps(p, &n, f, span)
     }
 
     /// Returns the cost of a call; that of recursion is not known, and has a name.
-    fn call(&mut self, f: &FunName, args: &[Expr]) -> Cost {
+    fn call(&mut self, f: &FunName, args: &[Expr], span: Span) -> Cost {
         let Some(def) = self.program.defs.get(f).filter(|_| !self.inside.contains(f)) else {
-            return Cost::of(Polynomial::size(format!("cost({f})")));
+            let cost = Polynomial::size(format!("cost({f})"));
+            let call = Loop { steps: cost.clone(), ..self.loop_of(f.to_string(), span) };
+            return Cost { flop: cost, loops: vec![call], ..Cost::default() };
         };
         let outer = self.sizes.clone();
         for (x, a) in def.params.iter().zip(args) {
@@ -216,7 +245,7 @@ pub struct Comparison {
 impl Comparison {
     /// Compares the cost of a derivative with that of its function.
     pub fn of(value: &Def, derivative: &Def, program: &Program) -> Comparison {
-        let mut walk = Walk { program, sizes: Sizes::default(), inside: Vec::new() };
+        let mut walk = Walk::of(derivative, program);
         walk.cost(&derivative.body);
         let result = walk.sizes.floats(derivative.body.as_block().1);
         Comparison { value: cost(value, program), derivative: cost(derivative, program), result }
@@ -227,7 +256,7 @@ impl Comparison {
     pub fn late_loops(&self) -> Vec<&Loop> {
         let allowed = self.value.steps.clone().plus(&self.value.flop).plus(&self.result);
         let mut late: Vec<&Loop> = Vec::new();
-        for l in self.derivative.loops.iter().filter(|l| l.is_inner && !l.steps.grows_like(&allowed)) {
+        for l in self.derivative.loops.iter().filter(|l| l.is_below && !l.steps.grows_like(&allowed)) {
             if late.iter().any(|other| l.span == other.span || l.steps.grows_like(&other.steps)) {
                 continue;
             }
@@ -238,16 +267,22 @@ impl Comparison {
     }
 }
 
+/// Returns a number of some things in words.
+pub fn amount(n: &Polynomial, of: &str) -> String {
+    if n.is_known() { format!("{n} {of}") } else { format!("{of} not known") }
+}
+
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, cost) in [("value", &self.value), ("derivative", &self.derivative)] {
-            writeln!(f, "{name}: {} flop, {} moves, {} steps of loops", cost.flop, cost.moves, cost.steps)?;
+            let parts = [(&cost.flop, "flop"), (&cost.moves, "moves"), (&cost.steps, "steps of loops")];
+            writeln!(f, "{name}: {}", parts.map(|(n, of)| amount(n, of)).join(", "))?;
         }
         let late = self.late_loops();
         if late.is_empty() {
             return write!(f, "no loop below the direction makes the derivative grow faster than value and result");
         }
-        let each = late.iter().map(|l| format!("`{}` ({} steps)", l.prim.name(), l.steps));
+        let each = late.iter().map(|l| format!("`{}` ({})", l.name, amount(&l.steps, "steps")));
         write!(f, "loops that depend on the direction: {}", each.collect::<Vec<_>>().join(", "))
     }
 }

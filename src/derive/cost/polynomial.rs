@@ -21,6 +21,16 @@ impl Polynomial {
         Polynomial(BTreeMap::from_iter([(vec![name], 1)]))
     }
 
+    /// Returns a size of which nothing is known.
+    pub fn unknown() -> Polynomial {
+        Polynomial::size(UNKNOWN.into())
+    }
+
+    /// Returns whether all sizes in it are known.
+    pub fn is_known(&self) -> bool {
+        self.0.keys().flatten().all(|size| size != UNKNOWN)
+    }
+
     /// Returns the sum.
     pub fn plus(mut self, other: &Polynomial) -> Polynomial {
         for (monomial, k) in &other.0 {
@@ -52,9 +62,11 @@ impl Polynomial {
         self.without_zeros()
     }
 
-    /// Returns whether the polynomial grows no faster than another one: each of its products is part of one there.
+    /// Returns whether the polynomial is known to grow no faster than another one: each of its products is part of one
+    /// there.
     pub fn grows_like(&self, other: &Polynomial) -> bool {
-        self.0.keys().all(|monomial| monomial.is_empty() || other.0.keys().any(|of| divides(monomial, of)))
+        self.is_known()
+            && self.0.keys().all(|monomial| monomial.is_empty() || other.0.keys().any(|of| divides(monomial, of)))
     }
 
     /// Returns the value where every size is n.
@@ -67,6 +79,9 @@ impl Polynomial {
         self
     }
 }
+
+/// The name of a size of which nothing is known.
+const UNKNOWN: &str = "?";
 
 /// Returns whether a sorted list is in another one, each item as often.
 fn divides(part: &[String], whole: &[String]) -> bool {

@@ -7,21 +7,23 @@ use lm::prim::Prim;
 use lm::sizes::{Relation, Signature};
 use lm::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
 use lm::types::Type;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is known of the variables of a definition.
 #[derive(Clone, Default)]
 pub(super) struct Sizes {
     /// Of a tensor its size along each axis, of an index or a size its numbers.
     known: FxHashMap<u32, Vec<Polynomial>>,
-    /// The tuples that variables are bound to.
-    tuples: FxHashMap<u32, Expr>,
+    /// The parameters, whose sizes have names.
+    named: FxHashSet<u32>,
+    /// The tuples that variables are bound to, and the tensors of tensors that they are bound to when these are built.
+    terms: FxHashMap<u32, Expr>,
 }
 
 impl Sizes {
     /// Returns what the types of parameters say: the first of equal sizes stands for the others.
     pub(super) fn of(signature: Option<&Signature>, params: &[Var]) -> Sizes {
-        let mut sizes = Sizes::default();
+        let mut sizes = Sizes { named: params.iter().map(Var::id).collect(), ..Sizes::default() };
         let args: Vec<Expr> = params.iter().map(Expr::var).collect();
         for relation in signature.iter().flat_map(|s| s.relations()) {
             let (Relation::Equal(place, size), Some(signature)) = (relation, signature) else { continue };
@@ -39,10 +41,13 @@ impl Sizes {
         match (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
             (Pattern::Var(x), _) => self.learn_of(x, &b.rhs),
             (Pattern::Tuple(xs), Some(parts)) => xs.iter().zip(parts).for_each(|(x, part)| self.learn_of(x, part)),
+            (Pattern::Tuple(xs), None) if b.rhs.ty().rank_of_index().is_some() => {
+                let numbers = self.numbers(&b.rhs);
+                self.known.extend(xs.iter().map(Var::id).zip(numbers.into_iter().map(|n| vec![n])));
+            }
             (Pattern::Tuple(xs), None) => {
-                for (i, x) in xs.iter().enumerate().filter(|_| b.rhs.args_of_prim(Prim::Unzip).is_some()) {
-                    self.learn_of(x, &Expr::get(i + 1, b.rhs.clone()));
-                }
+                let parts = xs.iter().enumerate();
+                parts.for_each(|(i, x)| self.learn_of(x, &Expr::get(i + 1, b.rhs.clone())));
             }
         }
     }
@@ -50,9 +55,14 @@ impl Sizes {
     /// Learns that a variable has the value of a term.
     pub(super) fn learn_of(&mut self, x: &Var, e: &Expr) {
         match x.ty() {
-            Type::Tensor(..) => drop(self.known.insert(x.id(), self.axes(e))),
+            Type::Tensor(_, element) => {
+                self.known.insert(x.id(), self.axes(e));
+                if !element.has_fixed_shape() {
+                    self.terms.insert(x.id(), e.clone());
+                }
+            }
             ty if ty.rank_of_index().is_some() => drop(self.known.insert(x.id(), self.numbers(e))),
-            Type::Tuple(_) => drop(self.tuples.insert(x.id(), e.clone())),
+            Type::Tuple(_) => drop(self.terms.insert(x.id(), e.clone())),
             _ => {}
         }
     }
@@ -111,7 +121,29 @@ impl Sizes {
                 let [a, b] = [&args[0], &args[1]].map(|e| self.numbers(e)[0].clone());
                 vec![a.plus(&b.times(&Polynomial::number(-1)))]
             }
-            _ => named(&text(e), rank),
+            Kind::App(Op::Get(i, _), args) => match self.component(*i, &args[0]) {
+                Some(part) => self.numbers(&part),
+                None => self.called(&|text| text.into(), e, rank),
+            },
+            _ => self.called(&|text| text.into(), e, rank),
+        }
+    }
+
+    /// Returns a component of a tuple, where the tuple is known.
+    fn component(&self, i: usize, tuple: &Expr) -> Option<Expr> {
+        let tuple = tuple.as_var().and_then(|x| self.terms.get(&x.id()))?;
+        Some(Expr::get(i, tuple.clone()))
+    }
+
+    /// Returns the element of a tensor of tensors, where the tensor is known.
+    fn element(&self, v: &Expr) -> Option<Expr> {
+        match v.kind() {
+            Kind::Var(x) => self.element(self.terms.get(&x.id())?),
+            Kind::App(Op::Prim(Prim::Build), args) => match args[1].kind() {
+                Kind::Lam(_, body) => Some(body.clone()),
+                _ => None,
+            },
+            _ => None,
         }
     }
 
@@ -129,39 +161,49 @@ impl Sizes {
             Kind::App(Op::Prim(Prim::Mul), args) => self.axes(&args[1]),
             Kind::App(Op::Prim(Prim::VecInit), args) => vec![Polynomial::number(args.len() as i64)],
             Kind::App(Op::Prim(Prim::Scanl), args) => vec![self.elements(&args[2]).plus(&Polynomial::number(1))],
-            Kind::App(Op::Get(i, _), args) => match (args[0].args_of_prim(Prim::Unzip), args[0].as_var()) {
+            Kind::App(Op::If, args) => {
+                let [yes, no] = [&args[1], &args[2]].map(|branch| self.axes(branch));
+                yes.into_iter().zip(no).map(|(yes, no)| yes.or(&no)).collect()
+            }
+            Kind::App(Op::Get(i, _), args) => match (args[0].args_of_prim(Prim::Unzip), self.component(*i, &args[0])) {
                 (Some(of), _) => self.axes(&of[0]),
-                (_, Some(x)) if self.tuples.contains_key(&x.id()) => {
-                    self.axes(&Expr::get(*i, self.tuples[&x.id()].clone()))
-                }
-                _ => named(&format!("size({})", text(v)), *rank),
+                (_, Some(part)) => self.axes(&part),
+                _ => self.called(&size_of, v, *rank),
             },
-            _ => named(&format!("size({})", text(v)), *rank),
+            Kind::App(Op::Prim(Prim::Index), args) if self.element(&args[1]).is_some() => {
+                self.axes(&self.element(&args[1]).expect("the guard found it"))
+            }
+            _ => self.called(&size_of, v, *rank),
+        }
+    }
+
+    /// Returns sizes by their names, if they are those of parameters: with the names of the source, without indices.
+    fn called(&self, name: &dyn Fn(&str) -> String, e: &Expr, rank: usize) -> Vec<Polynomial> {
+        match (self.text(e), rank) {
+            (None, rank) => vec![Polynomial::unknown(); rank],
+            (Some(text), 1) => vec![Polynomial::size(name(&text))],
+            (Some(text), rank) => (1..=rank).map(|k| Polynomial::size(format!("{}.{k}", name(&text)))).collect(),
+        }
+    }
+
+    /// Returns a short text of what depends on parameters only.
+    fn text(&self, e: &Expr) -> Option<String> {
+        match e.kind() {
+            Kind::Var(x) => self.named.contains(&x.id()).then(|| x.name().to_string()),
+            Kind::App(Op::Prim(Prim::Index), args) => Some(format!("{}[_]", self.text(&args[1])?)),
+            Kind::App(Op::Get(i, _), args) => Some(format!("{}.{i}", self.text(&args[0])?)),
+            Kind::App(Op::Prim(p), args) => {
+                let args: Vec<String> = args.iter().map(|a| self.text(a)).collect::<Option<_>>()?;
+                Some(format!("{}({})", p.name(), args.join(", ")))
+            }
+            Kind::Const(_) => Some(infix::term(e, &Names::of_term(e), Format::Plain, usize::MAX)),
+            Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => None,
         }
     }
 }
 
-/// Returns sizes that are known by their names only.
-fn named(name: &str, rank: usize) -> Vec<Polynomial> {
-    match rank {
-        1 => vec![Polynomial::size(name.into())],
-        _ => (1..=rank).map(|k| Polynomial::size(format!("{name}.{k}"))).collect(),
-    }
-}
-
-/// Returns a short text of a term: with the names of the source, and without indices.
-fn text(e: &Expr) -> String {
-    match e.kind() {
-        Kind::Var(x) => x.name().to_string(),
-        Kind::App(Op::Prim(Prim::Index), args) => format!("{}[_]", text(&args[1])),
-        Kind::App(Op::Get(i, _), args) => format!("{}.{i}", text(&args[0])),
-        Kind::App(Op::Prim(p), args) => {
-            let args: Vec<String> = args.iter().map(text).collect();
-            format!("{}({})", p.name(), args.join(", "))
-        }
-        Kind::Const(_) => infix::term(e, &Names::of_term(e), Format::Plain, usize::MAX),
-        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => "_".into(),
-    }
+fn size_of(name: &str) -> String {
+    format!("size({name})")
 }
 
 fn product(axes: &[Polynomial]) -> Polynomial {

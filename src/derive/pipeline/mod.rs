@@ -160,7 +160,7 @@ impl Pipeline {
     fn run(&mut self, steps: &[Step], task: &Task, mut work: Work, stages: &mut Vec<Stage>) -> Result<Work, Error> {
         for step in steps {
             for pass in step.passes {
-                work = pass.run(self, task, work)?;
+                work = pass.run(self, task, work, stages)?;
             }
             if let Some(heading) = step.heading {
                 stages.push(self.stage(heading, &work));

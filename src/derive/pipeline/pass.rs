@@ -1,7 +1,7 @@
 //! Runs the passes of recipes.
 
 use super::records::Recording;
-use super::{Error, Pipeline, checked};
+use super::{Error, Pipeline, Stage, checked};
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::recipes::Pass;
 use lm::rewrites::Rewrite;
@@ -67,8 +67,14 @@ impl Work {
 }
 
 impl Pass {
-    /// Runs the pass.
-    pub(in crate::derive) fn run(self, cx: &mut Pipeline, task: &Task, mut work: Work) -> Result<Work, Error> {
+    /// Runs the pass. Adds the stages that it shows itself.
+    pub(in crate::derive) fn run(
+        self,
+        cx: &mut Pipeline,
+        task: &Task,
+        mut work: Work,
+        stages: &mut Vec<Stage>,
+    ) -> Result<Work, Error> {
         let def = &work.def;
         work.def = match self {
             Pass::InlineMarked => cx.with_marked_inlined(def),
@@ -121,10 +127,14 @@ impl Pass {
             Pass::HessianVector => cx.hessian_vector(&task.of, &task.name())?,
             Pass::Hessian => cx.hessian(&task.of, &task.name())?,
             Pass::ColumnsOrRows => cx.columns_or_rows(&task.of, &task.name())?,
-            Pass::Directions(mode) => cx.made_anew(def, |cx| cx.dense_jacobian(&task.of, mode, &task.name()))?,
+            Pass::Directions(mode) => cx.dense_jacobian(&task.of, mode, &task.name())?,
             Pass::LoopOverDirections => cx.loop_over_directions(&task.of, &task.name())?,
-            Pass::AlongDirections => cx.made_anew(def, |cx| cx.along_directions(&task.of, &task.name()))?,
-            Pass::Arrays(strategy) => cx.follow(strategy, def, &mut |_, _| {})?,
+            Pass::Strategy(strategy) => {
+                let show = &mut |cx: &mut Pipeline, heading: &str, def: &Def| {
+                    stages.push(cx.stage(heading, &Work::new(def.clone())));
+                };
+                cx.follow(strategy, def, show)?
+            }
             Pass::OfExternal => cx.derivative_of_external(task.derivative(), &task.of, &task.name())?,
             Pass::AsWritten => cx.source(&task.name())?,
             Pass::PartOfWritten => cx.part_of_written(&task.of, task.mode())?,
@@ -141,7 +151,11 @@ impl Pass {
 impl Pipeline {
     /// Runs a pass that makes its result from other derivatives. Where there is another form of the result, the way from
     /// that is one step of the trace, the law dual-apart.
-    fn made_anew(&mut self, other: &Def, make: impl FnOnce(&mut Pipeline) -> Result<Def, Error>) -> Result<Def, Error> {
+    pub(super) fn made_anew(
+        &mut self,
+        other: &Def,
+        make: impl FnOnce(&mut Pipeline) -> Result<Def, Error>,
+    ) -> Result<Def, Error> {
         let trace = self.watch.trace.take();
         let made = make(self);
         self.watch.trace = trace;

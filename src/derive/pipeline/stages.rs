@@ -10,12 +10,13 @@ use crate::derive::figures::fig09_11_category as category;
 use crate::derive::recipes::{self, NormalForm, Recipe, Shown, When};
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
 use lm::types::Type;
+use std::sync::Arc;
 
 /// One stage of a derivation.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// The heading.
-    pub heading: &'static str,
+    pub heading: Arc<str>,
     /// The definition at this stage, or the meaning of one in the category language.
     pub def: Def,
     /// The definition in the category language, at the stages that have it.
@@ -117,13 +118,13 @@ impl Pipeline {
     }
 
     /// Returns a definition as a stage. A definition in the category language comes with its meaning.
-    pub(super) fn stage(&mut self, heading: &'static str, work: &Work) -> Stage {
+    pub(super) fn stage(&mut self, heading: &str, work: &Work) -> Stage {
         let def = match &work.category {
             Some(category) => category::back(category, &mut self.program.supply),
             None => work.def.clone(),
         };
         let steps = self.watch.trace.as_mut().map(|trace| trace.take_to(&def.body)).unwrap_or_default();
-        Stage { heading, def, category: work.category.clone(), record: None, cost: None, steps }
+        Stage { heading: heading.into(), def, category: work.category.clone(), record: None, cost: None, steps }
     }
 }
 

@@ -8,7 +8,7 @@
 use super::pass::Pass;
 use super::recipe::{Recipe, Start, Step, When};
 use super::rows::{FINISH, FINISH_FORWARD, quiet, step};
-use lm::term::{Derivative, Mode};
+use lm::term::Derivative;
 
 const SOURCE: &str = "paper 000, Fig. 7";
 
@@ -50,16 +50,13 @@ pub(super) static DUAL_TANGENT: Recipe = Recipe {
     source: SOURCE,
 };
 
-/// The gradient: what depends on no direction is computed once, and the loops over zeros go.
+/// The gradient, without the loops over the zeros of directions.
 pub(super) static DUAL_GRADIENT: Recipe = Recipe {
     when: When::DualToFloat,
-    from: Start::Calls(&[Derivative::Fwd]),
+    from: Start::Calls(&[Derivative::Dual]),
     steps: &[
         step("The gradient, a loop over directions", &[Pass::LoopOverDirections]),
-        step(APART, &[Pass::AlongDirections]),
-        FUSED,
-        SIMPLIFIED,
-        NORMALISED,
+        WITHOUT_LOOPS,
         step("Gradient (CSE'd)", FINISH),
     ],
     source: LAWS,
@@ -68,13 +65,10 @@ pub(super) static DUAL_GRADIENT: Recipe = Recipe {
 /// The columns of the Jacobian.
 pub(super) static DUAL_COLUMNS: Recipe = Recipe {
     when: When::Dual,
-    from: Start::Calls(&[Derivative::Fwd]),
+    from: Start::Calls(&[Derivative::Dual]),
     steps: &[
         step("The Jacobian, a loop over directions", &[Pass::LoopOverDirections]),
-        step(APART, &[Pass::Directions(Mode::Forward)]),
-        FUSED,
-        SIMPLIFIED,
-        NORMALISED,
+        WITHOUT_LOOPS,
         step("Jacobian (CSE'd)", FINISH),
     ],
     source: LAWS,
@@ -83,13 +77,11 @@ pub(super) static DUAL_COLUMNS: Recipe = Recipe {
 /// The cotangent.
 pub(super) static DUAL_COTANGENT: Recipe = Recipe {
     when: When::Dual,
-    from: Start::Calls(&[Derivative::Fwd]),
-    steps: &[quiet(&[Pass::AlongDirections]), quiet(NORMALISED.passes), quiet(FINISH)],
+    from: Start::Calls(&[Derivative::Dual]),
+    steps: &[quiet(&[Pass::LoopOverDirections]), WITHOUT_LOOPS, quiet(FINISH)],
     source: LAWS,
 };
 
 const LAWS: &str = "paper 000, Figs. 6 and 8";
-const APART: &str = "Pairs apart";
-const FUSED: Step = step("Loops fused", &[Pass::Arrays("fuse")]);
-const SIMPLIFIED: Step = step("Simplified", &[Pass::Arrays("zeros")]);
-const NORMALISED: Step = step("Loops normalised", &[Pass::Arrays("directions")]);
+/// The stages in between are those of the strategy.
+const WITHOUT_LOOPS: Step = quiet(&[Pass::Strategy("dual")]);

@@ -102,12 +102,11 @@ pub enum Pass {
     ColumnsOrRows,
     /// The columns of the Jacobian, each by the forward derivative, or the rows, each by the reverse derivative.
     Directions(Mode),
-    /// The gradient or the columns of the Jacobian, by a call of the function on dual numbers for each direction.
+    /// The gradient, the reverse derivative or the columns of the Jacobian, by a call of the function on dual numbers for
+    /// each direction.
     LoopOverDirections,
-    /// The gradient or the reverse derivative, from the forward derivative along each direction of the argument.
-    AlongDirections,
-    /// The laws of arrays of a strategy.
-    Arrays(&'static str),
+    /// A strategy on the whole definition: laws of arrays, passes, and stages, whose results `lmc demo` shows.
+    Strategy(&'static str),
     /// The derivative of an external function, from the derivatives that the user wrote.
     OfExternal,
     /// The derivative as it was written by hand.

@@ -226,7 +226,7 @@ pub(super) static SPLIT: Recipe = Recipe {
     when: When::RecordsInHalves,
     from: Start::Differentiable,
     steps: &[
-        quiet(&[Pass::Normal, Pass::Arrays("selections"), Pass::Anf, Pass::Convert, Pass::Prune]),
+        quiet(&[Pass::Normal, Pass::Strategy("selections"), Pass::Anf, Pass::Convert, Pass::Prune]),
         step("The forward half in the category language", &[Pass::Split]),
         step("The reverse half in the category language", &[Pass::ReverseHalf]),
         step("The reverse half as a map (optimised)", &[Pass::MapAlone, Pass::TransposeLeaves]),
@@ -358,14 +358,14 @@ pub(super) static DENSE_JACOBIAN: Recipe = Recipe {
 pub(super) static COLUMNS: Recipe = Recipe {
     when: When::Always,
     from: Start::Calls(&[Derivative::Fwd]),
-    steps: &[quiet(&[Pass::Directions(Mode::Forward), Pass::Arrays("directions")]), quiet(FINISH)],
+    steps: &[quiet(&[Pass::Directions(Mode::Forward), Pass::Strategy("directions")]), quiet(FINISH)],
     source: "figures/dense",
 };
 
 pub(super) static ROWS: Recipe = Recipe {
     when: When::Always,
     from: Start::Calls(&[Derivative::Rev]),
-    steps: &[quiet(&[Pass::Directions(Mode::Reverse), Pass::Arrays("directions")]), quiet(FINISH)],
+    steps: &[quiet(&[Pass::Directions(Mode::Reverse), Pass::Strategy("directions")]), quiet(FINISH)],
     source: "figures/dense",
 };
 

@@ -7,13 +7,16 @@ use super::calculus::{
     NOTES_REVERSE, NOTES_TRANSPOSED,
 };
 use super::dual::{DUAL, DUAL_COLUMNS, DUAL_GRADIENT};
-use super::recipe::Recipe;
+use super::pass::Pass;
+use super::recipe::{Recipe, Step};
 use super::rows::{
     BY_MAP, CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, POLYMORPHIC_R, REVERSE, SPLIT,
     TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
+use crate::derive::schedule::strategy;
 use lm::term::Derivative;
+use std::sync::Arc;
 
 /// A part of the output of `lmc demo`.
 #[derive(Debug)]
@@ -145,14 +148,22 @@ pub fn simplified(form: NormalForm) -> [Shown; 2] {
 
 /// Returns the headings under which `lmc demo` shows the derivation of a function without checkpoints that gives a
 /// Float, in order.
-pub fn headings(derivation: Derivation) -> impl Iterator<Item = &'static str> {
+pub fn headings(derivation: Derivation) -> impl Iterator<Item = Arc<str>> {
     shown(derivation).iter().flat_map(headings_of)
 }
 
-fn headings_of(shown: &'static Shown) -> Vec<&'static str> {
-    let of_recipe = |recipe: &'static Recipe| recipe.steps.iter().filter_map(|step| step.heading).collect();
+fn headings_of(shown: &Shown) -> Vec<Arc<str>> {
+    let of_pass = |pass: &Pass| match pass {
+        Pass::Strategy(name) => strategy(name).headings(),
+        _ => Vec::new(),
+    };
+    let of_step = |step: &Step| {
+        let inside: Vec<Arc<str>> = step.passes.iter().flat_map(of_pass).collect();
+        inside.into_iter().chain(step.heading.map(Arc::from)).collect::<Vec<_>>()
+    };
+    let of_recipe = |recipe: &Recipe| recipe.steps.iter().flat_map(of_step).collect();
     match shown {
-        Shown::Original(heading) | Shown::Whole(heading, _) | Shown::Cost(heading, _) => vec![*heading],
+        Shown::Original(heading) | Shown::Whole(heading, _) | Shown::Cost(heading, _) => vec![(*heading).into()],
         Shown::Form(recipe) | Shown::Way(recipe, _) => of_recipe(recipe),
         Shown::FirstOf(recipes, _) => recipes.last().map(|recipe| of_recipe(recipe)).unwrap_or_default(),
         Shown::Result(is_float, shown) => is_float.then(|| headings_of(shown)).unwrap_or_default(),

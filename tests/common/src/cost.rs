@@ -6,10 +6,9 @@ use lm::term::{Derivative, Expr, FunName, Kind, Op};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
-use lmc::derive::Derivation;
 use lmc::derive::call_order;
 use lmc::derive::pipeline::Pipeline;
-use lmc::ks::front;
+use lmc::ks::front::{self, Choices};
 use lmc::ks::source::Source;
 use std::collections::HashMap;
 
@@ -19,12 +18,12 @@ pub const PER_LEVEL: u64 = 4;
 /// A function that does less than this counts as one that does so much.
 pub const SMALL: u64 = 4;
 
-/// The pipeline of a program, for derivatives by a derivation.
+/// The pipeline of a program, for derivatives by a derivation, or by other choices.
 ///
 /// Errors: what is wrong with the program.
-pub fn pipeline(text: &str, derivation: Derivation) -> Result<Pipeline, String> {
+pub fn pipeline(text: &str, choices: impl Into<Choices>) -> Result<Pipeline, String> {
     let source = Source::new("program.ks", text);
-    let checked = front::load_for(&source, derivation, &Timings::default());
+    let checked = front::load_for(&source, choices, &Timings::default());
     checked.map(Pipeline::new).map_err(|errors| format!("does not read: {errors:?}"))
 }
 

@@ -20,6 +20,13 @@ fn the_laws_of_a_figure_are_listed_by_its_number() {
     assert_eq!(names("4").len(), 21);
     assert_eq!(names("5").len(), 23);
     assert!(!lmc(&["laws", "--figure", "16"]).1);
+    // Each rule of Fig. 8 of the other paper, by laws or by something else.
+    let (out, _) = lmc(&["laws", "--figure", "8"]);
+    let rules = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "b1", "b2", "b3", "b4", "b5", "c1", "c2", "d1", "d2", "d3"];
+    let rules = rules.into_iter().chain(["d4", "d5", "e", "f1", "f2", "f3", "f4", "g"]);
+    let missing: Vec<&str> = rules.filter(|rule| !out.contains(&format!(" Fig. 8{rule} (ICFP) "))).collect();
+    assert!(missing.is_empty(), "{missing:?}\n{out}");
+    assert_eq!(names("8c2"), ["size-of-build", "size-of-tensor"]);
 }
 
 #[test]

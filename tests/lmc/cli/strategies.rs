@@ -155,3 +155,73 @@ fn a_stage_that_is_not_done_is_told() {
     assert!(message.contains("s.strategy:1:10") && message.contains("p.ks:"), "{message}");
     assert!(message.contains("help: after this stage, no value is a linear map"), "{message}");
 }
+
+const DOT: &str = "(def dot Float ((v : Vec Float) (w : Vec Float))
+  (sumbuild (size v) (lam (i : Integer) (mul (index i v) (index i w)))))
+";
+
+/// What `lmc demo --derivation dual --wrt v` prints of a dot product, by a file of strategies or one of lmc.
+fn dual_demo(test: &str, text: &str, strategy: &str) -> String {
+    let directory = directory(test, text);
+    fs::write(directory.join("p.ks"), DOT).expect("the directory for tests can be written to");
+    let output = run(&directory, &["demo", "p.ks", "--derivation", "dual", "--wrt", "v", "--strategy", strategy]);
+    assert!(output.status.success(), "{}", err(&output));
+    out(&output)
+}
+
+/// The headings of stages, from the loop over directions on.
+fn headings(demo: &str) -> Vec<&str> {
+    let all: Vec<&str> = demo.split("-----\n").skip(1).step_by(2).map(str::trim).collect();
+    let start = all.iter().position(|heading| heading.ends_with("a loop over directions")).expect("it is shown");
+    all[start + 1..].to_vec()
+}
+
+#[test]
+fn the_stages_of_dual_are_those_of_its_strategy() {
+    let printed = out(&lmc("dual_printed", "", &["laws", "--schedule", "dual"]));
+    let demo = dual_demo("dual_again", &printed, "s.strategy");
+    let stages = [
+        "Pairs apart",
+        "Loops fused",
+        "Simplified",
+        "Loops normalised",
+        "Chains of sums swapped",
+        "Hoisted",
+        "Gradient (CSE'd)",
+        "Cost",
+    ];
+    assert_eq!(headings(&demo), stages);
+    assert!(demo.contains("derivative: 0 flop, size(v) moves, size(v) steps of loops"), "{demo}");
+    // A file has stages of its own.
+    let own = "strategy dual = stage(\"Halves\", pass(apart)) ; directions ; stage(\"No loop\", id)";
+    let demo = dual_demo("dual_own", own, "s.strategy");
+    assert_eq!(headings(&demo), ["Halves", "No loop", "Gradient (CSE'd)", "Cost"]);
+    assert!(dual_demo("dual_none", "", "none").contains("loops that depend on the direction"));
+}
+
+/// The stages of the paper's pipeline come in its order.
+#[test]
+fn the_strategies_of_papers_have_their_stages() {
+    let fig9 = ["Loops fused", "Loops apart", "Simplified", "Loops normalised", "Whole program", "Normal form"];
+    let demo = dual_demo("dual_paper", "", "paper");
+    assert_eq!(headings(&demo)[..6], fig9);
+    assert!(demo.contains("derivative: 0 flop"), "{demo}");
+    assert_eq!(headings(&dual_demo("dual_sum001", "", "sum001"))[0], "Normalized");
+}
+
+/// Two laws that undo each other on derivatives along directions.
+#[test]
+fn divergence_of_dual_is_told() {
+    let text = "strategy dual =\n  pass(apart) ; repeat(topDown(scale-of-chain <+ factor))\n";
+    let program = "(def f Float ((w : Tensor 2 Float) (v : Vec Float))
+  (sumbuild (size v) (lam (i : Integer)
+    (mul 3.0 (add (index i v) (sumbuild (size v) (lam (k : Integer) (mul (index (tuple i k) w) (index k v)))))))))
+";
+    let directory = directory("divergence_of_dual", text);
+    fs::write(directory.join("p.ks"), program).expect("the directory for tests can be written to");
+    let output = run(&directory, &["demo", "p.ks", "--derivation", "dual", "--wrt", "v", "--strategy", "s.strategy"]);
+    assert_eq!(output.status.code(), Some(1));
+    let message = err(&output);
+    assert!(message.starts_with("error[E303]: the strategy `dual` does not come to an end"), "{message}");
+    assert!(message.contains("`factor` and `scale-of-chain` undo each other"), "{message}");
+}

@@ -67,7 +67,7 @@ const COSTS: &[Row] = &[
     ("vsum",  1, &[Vector],                 "size(v)",                           "0"),
     ("dot",   1, &[Vector, Vector],         "2 size(v)",                         "0"),
     ("dot",   2, &[Vector, Vector],         "2 size(v)",                         "0"),
-    ("norm",  1, &[Vector],                 "2 size(v) + 1",                     "4 size(v) + 2"),
+    ("norm",  1, &[Vector],                 "2 size(v) + 1",                     "3 size(v) + 3"),
     ("vadd",  1, &[Vector, Vector],         "size(v)",                           "size(v)"),
     ("smul",  2, &[Vector, Number],         "size(v)",                           "0"),
     ("lse",   1, &[Vector],                 "2 size(x) + 1",                     "3 size(x) + 1"),
@@ -75,7 +75,7 @@ const COSTS: &[Row] = &[
     ("uMv",   1, &[Vector, Matrix, Vector], "2 size(u) size(v) + 2 size(u)",     "2 size(u) size(v)"),
     ("tr",    1, &[Matrix],                 "size(m).1",                         "0"),
     ("trma",  1, &[Matrix, Matrix],         "2 size(m).1 size(m).2 + size(m).1", "0"),
-    ("llsq",  2, &[Matrix, Vector, Vector], "2 size(b) size(x) + 3 size(b)",     "6 size(b) size(x)"),
+    ("llsq",  2, &[Matrix, Vector, Vector], "2 size(b) size(x) + 3 size(b)",     "5 size(b) size(x) + size(x)"),
 ];
 
 /// The stages of a function with respect to one parameter.

@@ -28,7 +28,7 @@ fn stages(f: &str, derivation: Derivation) -> Vec<Stage> {
 /// The laws of the steps to normal form, by `inline_marked`.
 fn inlinings(f: &str, derivation: Derivation) -> Vec<String> {
     let all = stages(f, derivation);
-    let normal = all.iter().find(|stage| stage.heading == "Anf-ised original definition").expect("it is shown");
+    let normal = all.iter().find(|stage| &*stage.heading == "Anf-ised original definition").expect("it is shown");
     normal.steps.iter().filter(|step| step.pass == "inline_marked").map(|step| step.law.to_string()).collect()
 }
 

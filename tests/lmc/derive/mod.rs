@@ -3,6 +3,7 @@
 mod arrays;
 mod deriv;
 mod dual;
+mod dual_classes;
 mod inline;
 mod matrix;
 mod passes;

@@ -17,7 +17,7 @@ fn by_map_and_compiled(text: &str, point: Value) -> (u64, u64) {
         let vjp = f.derived(Derivative::Vjp);
         p.require(&vjp).expect("f derives");
         let stages = p.stages(&f, false).expect("f derives");
-        let by_map = stages.into_iter().find(|stage| stage.heading == HEADING).expect("the stage is shown").def;
+        let by_map = stages.into_iter().find(|stage| &*stage.heading == HEADING).expect("the stage is shown").def;
         let mut program = p.program().clone();
         program.defs.insert(vjp.clone(), by_map);
         let cost = |program| {

@@ -258,8 +258,8 @@ fn passes_and_stages_are_followed() {
         assert_eq!(loops(&def), 0);
         let before = columns(strategies("strategy directions = fail")).1;
         let mut shown = Vec::new();
-        let after =
-            pipeline.follow("directions", &before, &mut |heading, def| shown.push((heading.to_string(), loops(def))));
+        let after = pipeline
+            .follow("directions", &before, &mut |_, heading, def| shown.push((heading.to_string(), loops(def))));
         assert_eq!(loops(&after.expect("it ends")), 0);
         assert_eq!(shown, [("Fused".to_string(), 0), ("Named".to_string(), 0)]);
     });

@@ -71,7 +71,7 @@ impl Pipeline {
         }
     }
 
-    fn in_place(&mut self, def: &Def, args: &[Expr]) -> Expr {
+    pub(in crate::derive) fn in_place(&mut self, def: &Def, args: &[Expr]) -> Expr {
         let given = |(x, a): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: a.clone() };
         let bindings = def.params.iter().zip(args).map(given).collect();
         renamed(&Expr::block(bindings, def.body.clone()), &mut self.program.supply)
@@ -85,7 +85,8 @@ impl Pipeline {
             return Ok(None);
         }
         self.require(name)?;
-        if call_order::is_recursive(&self.program, name) {
+        // A derivative may call another derivative of its function, which calls itself.
+        if [name, &base].into_iter().any(|f| call_order::is_recursive(&self.program, f)) {
             return Ok(None);
         }
         let is_unshared = |derivative: &Derivative, of: &FunName| {

@@ -124,9 +124,9 @@ impl Pipeline {
         self.all_directions(&f, mode, name, Directions::Cut)
     }
 
-    /// Returns `[jacfwd f]`, or `[grad f]`, by a call of `[dual f]` for each direction.
+    /// Returns `[jacfwd f]`, `[grad f]` or `[rev f]`, by a call of `[dual f]` for each direction.
     pub(in crate::derive) fn loop_over_directions(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
-        if name.derivative() == Some(&Derivative::Grad) {
+        if name.derivative() != Some(&Derivative::JacFwd) {
             return self.along_directions_by(of, name, Directions::Dual);
         }
         let f = self.between_values(of, false)?;

@@ -9,12 +9,13 @@
 //! The laws of arrays make such names. What may fail is computed only where some step computes it: an array has no
 //! elements elsewhere, and nothing reads it.
 
+use super::early_loops::Axes;
 use lm::effect::Effects;
 use lm::facts::Facts;
 use lm::prim::Prim;
 use lm::rewrites::Rewrites;
 use lm::scope::free_variables;
-use lm::term::{Binding, Constant, Expr, Kind, Op, Var};
+use lm::term::{Binding, Constant, Expr, Kind, Op, Supply, Var};
 use lm::types::Type;
 use rustc_hash::FxHashSet;
 
@@ -23,23 +24,36 @@ pub(super) struct Early<'a> {
     pub(super) facts: &'a Facts,
     pub(super) effects: &'a Effects,
     pub(super) rewrites: &'a mut Rewrites,
+    pub(super) supply: &'a mut Supply,
+    /// The loop, if its index has several components.
+    pub(super) axes: Option<Axes>,
+    /// Whether numbers leave the loop, too.
+    pub(super) hoists: bool,
     /// Variables that stay in the loop.
     stays: FxHashSet<u32>,
     /// What holds where a term is computed; `None` where that depends on the step.
     path: Option<Vec<Expr>>,
-    found: Vec<Binding>,
+    pub(super) found: Vec<Binding>,
 }
 
 impl<'a> Early<'a> {
-    pub(super) fn new(facts: &'a Facts, effects: &'a Effects, rewrites: &'a mut Rewrites) -> Early<'a> {
-        Early { facts, effects, rewrites, stays: FxHashSet::default(), path: Some(Vec::new()), found: Vec::new() }
+    pub(super) fn new(
+        facts: &'a Facts,
+        effects: &'a Effects,
+        rewrites: &'a mut Rewrites,
+        supply: &'a mut Supply,
+    ) -> Early<'a> {
+        let (stays, path, found) = (FxHashSet::default(), Some(Vec::new()), Vec::new());
+        Early { facts, effects, rewrites, supply, axes: None, hoists: false, stays, path, found }
     }
 
     /// Returns the function of a loop of size n, and the bindings that go before the loop.
     pub(super) fn out_of(mut self, n: &Expr, i: &Var, body: &Expr) -> (Expr, Vec<Binding>) {
         self.stays.insert(i.id());
         self.path = Some(vec![is_not_empty(n)]);
+        self.axes = i.ty().as_tuple().map(|_| Axes { index: i.clone(), size: n.clone() });
         let body = self.block(body);
+        let body = self.with_loops_named(&body);
         (Expr::lam(i.clone(), body), self.found)
     }
 
@@ -86,6 +100,16 @@ impl<'a> Early<'a> {
             return Some(("let-early", b.rhs.clone()));
         }
         Some(("let-early-array", self.guarded(&b.rhs)?))
+    }
+
+    /// Lets variables stay in the loop.
+    pub(super) fn stay(&mut self, xs: &[Var]) {
+        self.stays.extend(xs.iter().map(Var::id));
+    }
+
+    /// Returns whether a variable stays in the loop.
+    pub(super) fn stays(&self, x: &Var) -> bool {
+        self.stays.contains(&x.id())
     }
 
     fn varies(&self, e: &Expr) -> bool {

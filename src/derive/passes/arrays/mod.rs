@@ -12,6 +12,7 @@
 //! definition without linear maps. Gives: one to which no law of the strategy applies.
 
 mod early;
+mod early_loops;
 mod steps;
 
 use crate::derive::forms::smallest_binding;
@@ -40,6 +41,23 @@ pub fn arrays(
     effects: &Effects,
     cx: &mut Rewriter,
 ) -> Result<Def, OutOfFuel> {
+    walked(def, sizes, Some(laws), effects, cx)
+}
+
+/// Computes before a loop all numbers, and results of loops, that no step of it changes.
+pub fn hoist(def: &Def, sizes: Option<&Signature>, effects: &Effects, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
+    walked(def, sizes, None, effects, cx)
+}
+
+/// By laws, or, without, out of loops.
+fn walked(
+    def: &Def,
+    sizes: Option<&Signature>,
+    laws: Option<&Strategy>,
+    effects: &Effects,
+    cx: &mut Rewriter,
+) -> Result<Def, OutOfFuel> {
+    let (laws, hoists) = (laws.unwrap_or(&Strategy::Fail), laws.is_none());
     let mut body = def.body.clone();
     for _ in 0..WALKS {
         cx.context.facts = lm::facts::Facts::of(sizes, &def.params);
@@ -47,7 +65,8 @@ pub fn arrays(
         let uses = occurrences(&body);
         let mut once = FxHashSet::default();
         used_once(&body, &mut FxHashSet::default(), &mut |x| uses.get(&x) == Some(&1), &mut once);
-        let mut walk = Walk { laws, effects, once, is_of_result: true, directions: 0, by: FxHashMap::default(), cx };
+        let by = FxHashMap::default();
+        let mut walk = Walk { laws, hoists, effects, once, is_of_result: true, directions: 0, by, cx };
         let walked = walk.block(&body)?;
         let next = without_unused(&walked, effects, cx.rewrites);
         if next == body {
@@ -60,6 +79,8 @@ pub fn arrays(
 
 struct Walk<'a, 'b> {
     laws: &'a Strategy,
+    /// Whether numbers leave loops, too.
+    hoists: bool,
     effects: &'a Effects,
     /// The variables that are used once, in the function and branch that binds them.
     once: FxHashSet<u32>,
@@ -106,6 +127,11 @@ impl Walk<'_, '_> {
             (Pattern::Tuple(xs), Some(parts)) if self.cx.rewrites.may("let-tuple") => {
                 let one = |(x, part): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: part.clone() };
                 return xs.iter().zip(parts).map(one).try_for_each(|b| self.binding(&b, out));
+            }
+            (Pattern::Tuple(xs), None) if self.is_index(&rhs) && self.cx.rewrites.may("let-tuple") => {
+                let component = |(k, x): (usize, &Var)| (x.id(), Expr::get(k + 1, rhs.clone()));
+                self.by.extend(xs.iter().enumerate().map(component));
+                return Ok(());
             }
             _ => {}
         }
@@ -154,6 +180,10 @@ impl Walk<'_, '_> {
         let new = match e.kind() {
             Kind::Const(_) | Kind::App(Op::Dummy, _) => return Ok(e.clone()),
             Kind::Var(x) => return Ok(self.by.get(&x.id()).unwrap_or(e).clone()),
+            Kind::Let(bindings, result) if self.cx.rewrites.may("let-let") => {
+                bindings.iter().try_for_each(|b| self.binding(b, out))?;
+                return self.term(result, out);
+            }
             Kind::Let(..) => return self.block(e),
             Kind::Lam(x, body) => Expr::lam(x.clone(), self.block(body)?),
             Kind::App(Op::If, args) => {
@@ -203,7 +233,8 @@ impl Walk<'_, '_> {
                 }
             }
             let arg = self.term(&arg, out)?;
-            let arg = if self.directions > 0 { self.without_early(op, new.last(), arg, out) } else { arg };
+            let arg =
+                if self.directions > 0 || self.hoists { self.without_early(op, new.last(), arg, out) } else { arg };
             new.push(arg);
         }
         self.directions -= usize::from(is_direction);
@@ -214,7 +245,8 @@ impl Walk<'_, '_> {
     /// Returns the function of a loop without what no step changes, which goes to `out`.
     fn without_early(&mut self, op: &Op, n: Option<&Expr>, f: Expr, out: &mut Vec<Binding>) -> Expr {
         let (Op::Prim(Prim::Build | Prim::SumBuild), Some(n), Kind::Lam(i, body)) = (op, n, f.kind()) else { return f };
-        let early = Early::new(&self.cx.context.facts, self.effects, self.cx.rewrites);
+        let mut early = Early::new(&self.cx.context.facts, self.effects, self.cx.rewrites, self.cx.supply);
+        early.hoists = self.hoists;
         let (new, found) = early.out_of(n, i, body);
         if found.is_empty() {
             return f;
@@ -224,6 +256,10 @@ impl Walk<'_, '_> {
             out.push(b);
         }
         new.at(f.span())
+    }
+
+    fn is_index(&self, e: &Expr) -> bool {
+        e.as_var().is_some_and(|x| self.cx.context.facts.is_index(x))
     }
 
     /// Returns the law by which a term takes the place of its name.

@@ -10,7 +10,7 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def g Float (y : Float) (mul y y))
                  (def f Float (x : Float) (g (sin x)))",
         after:  "(def f Float (x : Float) (let (y (sin x)) (mul y y)))" },
-    PassLaw { name: "let-atom", source: "sec. 3", pass: "simplify", run: simplified,
+    PassLaw { name: "let-atom", source: "sec. 3; Fig. 8a2 (ICFP)", pass: "simplify", run: simplified,
         text:   "let x = a in b = b[x := a]   when a is a variable, a constant, or a short tuple of such",
         before: "(def f Float (x : Float) (let (y x) (sin y)))",
         after:  "(def f Float (x : Float) (sin x))" },
@@ -18,7 +18,7 @@ pub(super) static LAWS: &[PassLaw] = &[
         text:   "let (x, ..) = (e, ..) in b = let x = e in .. b",
         before: "(def f Float (x : Float) (let ((a b) (tuple (sin x) (cos x))) (mul a b)))",
         after:  "(def f Float (x : Float) (let ((a (sin x)) (b (cos x))) (mul a b)))" },
-    PassLaw { name: "let-once", source: "sec. 3", pass: "simplify", run: simplified,
+    PassLaw { name: "let-once", source: "sec. 3; Fig. 8a2 (ICFP)", pass: "simplify", run: simplified,
         text:   "let Dx = m in b = b[Dx := m]   when Dx occurs once in b",
         before: "(def [D f] (LM Float Float) (x : Float)
                    (let (Dy (lmAdd (lmScale x x) (lmCompose (lmDot x) (lmScaleR x)))) (lmTranspose Dy)))",
@@ -43,7 +43,7 @@ pub(super) static LAWS: &[PassLaw] = &[
                    (let (Dy (lmScale ($dummy Float) (sin x))) (lmVCat Dy Dy)))",
         after:  "(def [D f] (LM Float (Tuple Float Float)) (x : Float)
                    (let (k (sin x)) (lmVCat (lmScale ($dummy Float) k) (lmScale ($dummy Float) k))))" },
-    PassLaw { name: "let-dead", source: "sec. 3", pass: "dce", run: without_dead,
+    PassLaw { name: "let-dead", source: "sec. 3; Fig. 8a3 (ICFP)", pass: "dce", run: without_dead,
         text:   "let x = e in b = b   when x is not in b, and e does not print",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) x))",
         after:  "(def f Float (x : Float) x)" },
@@ -56,7 +56,7 @@ pub(super) static LAWS: &[PassLaw] = &[
         text:   "e[e'] = let t = e' in e[t]",
         before: "(def f Float (x : Float) (mul (sin x) x))",
         after:  "(def f Float (x : Float) (let (t (sin x)) (mul t x)))" },
-    PassLaw { name: "let-let", source: "sec. 5.1", pass: "anf", run: normalised,
+    PassLaw { name: "let-let", source: "sec. 5.1; Fig. 8a4 (ICFP)", pass: "anf", run: normalised,
         text:   "let x = (let y = e in b) in c = let y = e in let x = b in c",
         before: "(def f Float (x : Float) (let (y (let (z (sin x)) (cos z))) (mul y x)))",
         after:  "(def f Float (x : Float) (let ((z (sin x)) (y (cos z))) (mul y x)))" },
@@ -65,7 +65,7 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def g (Tuple Float Float) (x : Float) (tuple x x))
                  (def f (Tuple Float Float) (x : Float) (let ((y z) (g x)) (tuple y z)))",
         after:  "(def f (Tuple Float Float) (x : Float) (g x))" },
-    PassLaw { name: "let-single-use", source: "sec. 9", pass: "inline_single_uses", run: inlined,
+    PassLaw { name: "let-single-use", source: "sec. 9; Fig. 8a2 (ICFP)", pass: "inline_single_uses", run: inlined,
         text:   "let t = e in b = b[t := e]   when t occurs once in b, not in a function, and the line stays short",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) (mul z x)))",
         after:  "(def f Float (x : Float) (mul (cos (sin x)) x))" },

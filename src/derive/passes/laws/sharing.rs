@@ -23,7 +23,7 @@ pub(super) static LAWS: &[PassLaw] = &[
                    (let ((y z) (if c (tuple x x) (tuple 1.0 1.0))) (mul y z)))",
         after:  "(def f Float ((c : Bool) (x : Float))
                    (let ((y z) (if c (tuple x x) (tuple 1.0 1.0))) (mul y y)))" },
-    PassLaw { name: "let-share", source: "sec. 5.1", pass: "cse", run: shared,
+    PassLaw { name: "let-share", source: "sec. 5.1; Fig. 8a5 (ICFP)", pass: "cse", run: shared,
         text:   "let x = e in .. e .. = let x = e in .. x ..",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (sin x))) (mul y z)))",
         after:  "(def f Float (x : Float) (let (y (sin x)) (mul y y)))" },
@@ -201,7 +201,7 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def f Float (v : Vec Float) (fold (lam (p : Tuple Float Float) (mul (get$1$2 p) (exp (get$2$2 p)))) 1.0 v))",
         after:  "(def f Float (v : Vec Float)
                    (fold (lam (p : Tuple Float Float) (let ((s x) p) (mul s (exp x)))) 1.0 v))" },
-    PassLaw { name: "let-early", source: "Fig. 8a (ICFP)", pass: "arrays", run: with_arrays_fused,
+    PassLaw { name: "let-early", source: "Fig. 8a7 (ICFP)", pass: "arrays", run: with_arrays_fused,
         text:   "build(n, λj. let t = e in b) = let t = e in build(n, λj. b)   when j is not in e, and e has a value",
         before: "(def f (Vec Float) (v : Vec Float)
                    (build (size v) (lam (j : Integer)
@@ -210,7 +210,7 @@ pub(super) static LAWS: &[PassLaw] = &[
         after:  "(def f (Vec Float) (v : Vec Float)
                    (let (t (build 2 (lam (i : Integer) (exp (to_float i)))))
                      (build (size v) (lam (j : Integer) (mul (add (index 0 t) (index 1 t)) (index j v))))))" },
-    PassLaw { name: "let-early-array", source: "Fig. 8a (ICFP)", pass: "arrays", run: with_arrays_fused,
+    PassLaw { name: "let-early-array", source: "Fig. 8a7 (ICFP)", pass: "arrays", run: with_arrays_fused,
         text:   "build(n, λj. let t = build(m, f) in b) = let t = build(if 0 < n then m else 0, f) in build(n, λj. b)   when j is not in m and f",
         before: "(def f (Vec Float) (v : Vec Float)
                    (build (size v) (lam (j : Integer)
@@ -219,4 +219,14 @@ pub(super) static LAWS: &[PassLaw] = &[
         after:  "(def f (Vec Float) (v : Vec Float)
                    (let (t (build (if (lt 0 (size v)) 2 0) (lam (i : Integer) (exp (index i v)))))
                      (build (size v) (lam (j : Integer) (mul (add (index 0 t) (index 1 t)) (index j v))))))" },
+    PassLaw { name: "let-early-axis", source: "derived", pass: "arrays", run: with_arrays_fused,
+        text:   "build((n, m), λj. e[s[j.1]]) = let t = build(n, λk. s[k]) in build((n, m), λj. e[t[j.1]])   when s is a loop that has a value",
+        before: "(def f (Tensor 2 Float) (v : Vec Float)
+                   (build (tuple (size v) 2) (lam (j : Tuple Integer Integer)
+                     (mul (to_float (get$2$2 j)) (sumbuild 3 (lam (i : Integer) (mul (to_float i) (index (get$1$2 j) v))))))))",
+        after:  "(def f (Tensor 2 Float) (v : Vec Float)
+                   (let (t (build (size v) (lam (k : Integer)
+                             (sumbuild 3 (lam (i : Integer) (mul (to_float i) (index k v)))))))
+                     (build (tuple (size v) 2) (lam (j : Tuple Integer Integer)
+                       (mul (to_float (get$2$2 j)) (index (get$1$2 j) t))))))" },
 ];

@@ -11,12 +11,17 @@
 //! Source: Efficient differentiable programming in a functional array-processing language (ICFP 2019), Fig. 8, whose
 //! side conditions on indices need the sizes of Using rewrite strategies .. (FTfJP 2023).
 
+mod reads;
+mod sizes;
+
 use crate::prim::{Cost, Effect, Prim};
-use crate::scope::free_variables;
+use crate::scope::{free_variables, substitute};
 use crate::sizes::Signature;
 use crate::term::{Binding, Constant, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
+use reads::Read;
 use rustc_hash::{FxHashMap, FxHashSet};
+use sizes::{base, has_size, is_at_most, is_size, of_components, shifted, size};
 
 /// What is known.
 #[derive(Debug, Default)]
@@ -28,13 +33,15 @@ pub struct Facts {
     conditions: Vec<(Expr, bool)>,
     /// Sizes that a check found equal, where it was made before.
     equal: Vec<(Expr, Expr)>,
+    /// What was read, where that was done before.
+    read: Vec<Read>,
     /// The directions, and the names of what depends on them.
     late: FxHashSet<u32>,
 }
 
 /// The number of facts that hold in blocks, at a point of a walk.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark(usize, usize);
+pub struct Mark(usize, usize, usize);
 
 /// The term of a name.
 #[derive(Clone, Debug)]
@@ -76,12 +83,21 @@ impl Facts {
             let sizes = (self.size_of(w), self.size_of(v));
             self.equal.push(sizes);
         }
+        let read = reads::reads(&b.rhs).into_iter();
+        let read = read.map(|read| Read { sizes: read.sizes.iter().map(|n| self.number(n)).collect(), ..read });
+        let read: Vec<Read> = read.collect();
+        self.read.extend(read);
     }
 
     /// Learns that a variable is an index of tensors of a size.
     pub fn index(&mut self, i: &Var, size: &Expr) {
         let size = self.number(size);
         self.sizes.insert(i.id(), size);
+    }
+
+    /// Returns whether a variable is known to be an index.
+    pub fn is_index(&self, i: &Var) -> bool {
+        self.sizes.contains_key(&i.id())
     }
 
     /// Learns that a variable is a direction.
@@ -101,13 +117,14 @@ impl Facts {
 
     /// Returns a mark for [`Facts::forget_since`].
     pub fn mark(&self) -> Mark {
-        Mark(self.conditions.len(), self.equal.len())
+        Mark(self.conditions.len(), self.equal.len(), self.read.len())
     }
 
-    /// Forgets what holds in a block only: the conditions and the equal sizes learnt since a mark.
+    /// Forgets what holds in a block only: the conditions, the equal sizes and the reads learnt since a mark.
     pub fn forget_since(&mut self, mark: Mark) {
         self.conditions.truncate(mark.0);
         self.equal.truncate(mark.1);
+        self.read.truncate(mark.2);
     }
 
     /// Returns what a name stands for, if that may take its place; and whether any part of it may.
@@ -156,6 +173,17 @@ impl Facts {
         }
     }
 
+    /// Returns whether a tensor has an element at an index, since it was read at all below sizes that the index is below.
+    fn was_read(&self, k: &Expr, v: &Expr) -> bool {
+        let indices = k.args_of(&Op::Tuple).unwrap_or(std::slice::from_ref(k));
+        let covers = |read: &Read| {
+            v.as_var() == Some(&read.tensor)
+                && indices.len() == read.sizes.len()
+                && indices.iter().zip(&read.sizes).all(|(k, n)| self.is_below(k, n))
+        };
+        self.read.iter().any(covers)
+    }
+
     /// Returns whether a number is known not to be negative.
     pub fn is_natural(&self, n: &Expr) -> bool {
         let n = self.number(n);
@@ -165,7 +193,10 @@ impl Facts {
             Kind::App(Op::Prim(Prim::Add), args) | Kind::App(Op::Tuple, args) => {
                 args.iter().all(|a| self.is_natural(a))
             }
-            Kind::App(Op::Get(..), args) => args[0].args_of_prim(Prim::Size).is_some(),
+            Kind::App(Op::Get(..), args) => {
+                args[0].args_of_prim(Prim::Size).is_some() || self.size_of_index(&args[0]).is_some()
+            }
+            Kind::Var(_) if self.size_of_index(&n).is_some() => true,
             Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => {
                 self.equal.iter().any(|(size, other)| *other == n && size.any(|e| e.args_of_prim(Prim::Size).is_some()))
             }
@@ -186,7 +217,8 @@ impl Facts {
         match e.kind() {
             Kind::Const(_) | Kind::Var(_) => true,
             Kind::App(Op::Prim(Prim::Index), args) => {
-                args.iter().all(|a| self.is_total(a)) && self.is_below(&args[0], &size(&args[1]))
+                args.iter().all(|a| self.is_total(a))
+                    && (self.is_below(&args[0], &size(&args[1])) || self.was_read(&args[0], &args[1]))
             }
             Kind::App(Op::Prim(Prim::AsSize), args) => self.is_natural(&args[0]),
             Kind::App(Op::Prim(p @ (Prim::Build | Prim::SumBuild)), args) => {
@@ -203,7 +235,12 @@ impl Facts {
                     && args.iter().all(|a| matches!(a.kind(), Kind::Lam(..)) || self.is_total(a))
             }
             Kind::App(op, args) => is_total_operator(op, e.ty()) && args.iter().all(|a| self.is_total(a)),
-            Kind::Let(bindings, body) => bindings.iter().all(|b| self.is_total(&b.rhs)) && self.is_total(body),
+            Kind::Let(bindings, body) => {
+                // Components of an index are indices.
+                let by: FxHashMap<u32, Expr> = bindings.iter().flat_map(components).collect();
+                let rest = if by.is_empty() { body.clone() } else { substitute(body, &by) };
+                bindings.iter().all(|b| self.is_total(&b.rhs)) && self.is_total(&rest)
+            }
             Kind::Lam(..) => false,
         }
     }
@@ -244,7 +281,7 @@ impl Facts {
                 Some(named) if is_size(&named.term) => self.number(&named.term),
                 _ => e.clone(),
             },
-            Kind::App(Op::Tuple, parts) => Expr::tuple(parts.iter().map(|p| self.number(p)).collect::<Vec<_>>()),
+            Kind::App(Op::Tuple, parts) => of_components(parts.iter().map(|p| self.number(p)).collect()),
             Kind::App(Op::Get(i, _), args) => {
                 let tuple = self.number(&args[0]);
                 match tuple.args_of(&Op::Tuple) {
@@ -311,69 +348,10 @@ impl Facts {
     }
 }
 
-/// Returns whether a term may give a size.
-fn is_size(e: &Expr) -> bool {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => true,
-        Kind::App(Op::Tuple | Op::Get(..), args) => args.iter().all(is_size),
-        Kind::App(Op::Prim(Prim::Size | Prim::CommonSize | Prim::AsSize), _) => true,
-        Kind::App(Op::Prim(Prim::Add | Prim::Sub), args) => *e.ty() == Type::Integer && args.iter().all(is_size),
-        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
-    }
-}
-
-/// Returns whether a term shows the size of its value.
-fn has_size(e: &Expr) -> bool {
-    match e.kind() {
-        Kind::Var(_) => true,
-        Kind::App(Op::Prim(p), _) => matches!(
-            p,
-            Prim::Build
-                | Prim::DeltaAt
-                | Prim::Add
-                | Prim::Sub
-                | Prim::Neg
-                | Prim::Into
-                | Prim::Mul
-                | Prim::ZeroOf
-                | Prim::VecInit
-                | Prim::Scanl
-        ),
-        Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
-    }
-}
-
-/// Returns a number as another number and what is added to it.
-fn base(n: &Expr) -> (Expr, i64) {
-    match (n.kind(), n.args_of_prim(Prim::Add)) {
-        (Kind::Const(Constant::Integer(c)), _) => (Expr::integer(0), *c),
-        (_, Some([n, c])) if *c.ty() == Type::Integer => match c.kind() {
-            Kind::Const(Constant::Integer(c)) => (n.clone(), *c),
-            _ => (Expr::prim(Prim::Add, [n.clone(), c.clone()]), 0),
-        },
-        _ => (n.clone(), 0),
-    }
-}
-
-/// Returns n + c, as all equal sums are written.
-fn shifted(n: &Expr, c: i64) -> Expr {
-    let (base, before) = base(n);
-    let sum = before.wrapping_add(c);
-    match base.kind() {
-        Kind::Const(Constant::Integer(0)) => Expr::integer(sum),
-        _ if sum == 0 => base,
-        _ => Expr::prim(Prim::Add, [base, Expr::integer(sum)]),
-    }
-}
-
-/// Returns whether n <= m is known. Sizes do not overflow: a tensor of such a size cannot be made.
-fn is_at_most(n: &Expr, m: &Expr) -> bool {
-    let ((n, c), (m, d)) = (base(n), base(m));
-    n == m && c <= d
-}
-
-fn size(v: &Expr) -> Expr {
-    Expr::prim(Prim::Size, [v.clone()])
+/// Returns the components to which a binding gives names, where it takes a variable apart.
+fn components(b: &Binding) -> Vec<(u32, Expr)> {
+    let (Pattern::Tuple(xs), Kind::Var(_)) = (&b.pattern, b.rhs.kind()) else { return Vec::new() };
+    xs.iter().enumerate().map(|(i, x)| (x.id(), Expr::get(i + 1, b.rhs.clone()))).collect()
 }
 
 fn is_scalar(ty: &Type) -> bool {

@@ -1,0 +1,202 @@
+//! What gradients by dual numbers cost: exact counts of operations at two sizes, for each class of tangents; and what they
+//! cost by the laws of the figure alone, and by none.
+
+use common::cost::{self, pipeline};
+use lm::strategy::VARIANTS;
+use lm::tensor::Tensor;
+use lm::term::{Derivative, FunName};
+use lm::value::Value;
+use lmc::derive::Derivation;
+use lmc::derive::schedule::Strategies;
+use lmc::ks::front::Choices;
+use lmc::with_large_stack;
+
+const PROGRAM: &str = "
+(def total Float (v : Vec Float) (sum v))
+(def dot Float ((v : Vec Float) (w : Vec Float))
+  (sumbuild (size v) (lam (i : Integer) (mul (index i v) (index i w)))))
+(def norm Float (v : Vec Float) (sqrt (dot v v)))
+(def lse Float (v : Vec Float) (log (sum (map (lam (x : Float) (exp x)) v))))
+(def shifted Float (v : Vec Float)
+  (let (m (fold (lam (p : Tuple Float Float) (max (get$1$2 p) (get$2$2 p))) (index 0 v) v))
+    (add m (log (sumbuild (size v) (lam (i : Integer) (exp (sub (index i v) m))))))))
+(def variance Float (v : Vec Float)
+  (let ((n (to_float (size v))) (mean (div (sum v) n)))
+    (div (sumbuild (size v) (lam (i : Integer) (let (d (sub (index i v) mean)) (mul d d)))) n)))
+(def uMv Float ((u : Vec Float) (m : Tensor 2 Float) (v : Vec Float))
+  (let ((r c) (size m)) (sumbuild r (lam (i : Integer)
+    (mul (index i u) (sumbuild c (lam (k : Integer) (mul (index (tuple i k) m) (index k v)))))))))
+(def trace Float (m : Tensor 2 Float)
+  (let ((r c) (size m)) (sumbuild r (lam (i : Integer) (index (tuple i i) m)))))
+(def trace_of_product Float ((m : Tensor 2 Float) (a : Tensor 2 Float))
+  (let ((r c) (size m)) (sumbuild r (lam (i : Integer) (sumbuild c (lam (k : Integer)
+    (mul (index (tuple i k) m) (index (tuple k i) a))))))))
+(def nnmf Float ((u : Vec Float) (v : Vec Float) (a : Tensor 2 Float))
+  (sumbuild (size u) (lam (i : Integer) (sumbuild (size v) (lam (k : Integer)
+    (let (w (mul (index i u) (index k v))) (add (log w) (div (index (tuple i k) a) w))))))))
+(def llsq Float ((m : Tensor 2 Float) (x : Vec Float) (b : Vec Float))
+  (sumbuild (size b) (lam (i : Integer)
+    (let (r (sub (sumbuild (size x) (lam (k : Integer) (mul (index (tuple i k) m) (index k x)))) (index i b)))
+      (mul r r)))))
+(def gather Float ((v : Vec Float) (ix : Vec Integer))
+  (sumbuild (size ix) (lam (i : Integer) (let (y (index (index i ix) v)) (mul y y)))))
+(def two_layers Float ((w : Tensor 2 Float) (m : Tensor 2 Float) (x : Vec Float))
+  (let (h (build (get$1$2 (size m)) (lam (q : Integer)
+          (exp (sumbuild (size x) (lam (k : Integer) (mul (index (tuple q k) m) (index k x))))))))
+    (sumbuild (get$1$2 (size w)) (lam (p : Integer)
+      (let (y (sumbuild (size h) (lam (q : Integer) (mul (index (tuple p q) w) (index q h)))))
+        (mul y y))))))
+(def prod Float (v : Vec Float) (fold (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0 v))
+(def last Float (v : Vec Float)
+  (index (size v) (scanl (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0 v)))
+(def horner Float ((a : Vec Float) (b : Vec Float))
+  (fold (lam (p : Tuple Float Integer) (let ((s i) p) (add (mul (index i a) s) (index i b))))
+        0.0 (build (size a) (lam (i : Integer) i))))
+(def decay Float (v : Vec Float)
+  (fold (lam (p : Tuple Float Float) (add (mul 0.5 (get$1$2 p)) (get$2$2 p))) (index 0 v) v))
+(def largest Float (v : Vec Float)
+  (fold (lam (p : Tuple Float Float) (if (gt (get$2$2 p) (get$1$2 p)) (get$2$2 p) (get$1$2 p))) (index 0 v) v))
+(def start Float ((v : Vec Float) (w : Vec Float))
+  (fold (lam (p : Tuple Float Float) (mul 0.5 (get$1$2 p)))
+        (sumbuild (size w) (lam (i : Integer) (mul (index i v) (index i w)))) v))
+";
+
+fn vector(n: usize) -> Value {
+    Value::vector((0..n).map(|i| Value::Float(0.5 + i as f64)).collect())
+}
+
+fn places(n: usize) -> Value {
+    Value::vector((0..n).map(|i| Value::Integer((i * i % n) as i64)).collect())
+}
+
+fn matrix(n: usize) -> Value {
+    let numbers = (0..n * n).map(|i| Value::Float(0.25 + 0.125 * i as f64)).collect();
+    Value::Tensor(Tensor::new(vec![n, n], numbers).into())
+}
+
+/// The class of a tangent: what its loop has to lose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Class {
+    /// A loop, in which one step counts.
+    Own,
+    /// A loop that reads what depends on no direction.
+    Early,
+    /// A loop over places of the argument.
+    Gather,
+    /// A sum of sums.
+    Chain,
+    /// A linear recurrence.
+    Recurrence,
+    /// A choice of one step.
+    Choice,
+}
+
+use Class::{Chain, Choice, Early, Gather, Own, Recurrence};
+
+/// A class, a function, the parameter that varies, its arguments of size n, and the operations of value and gradient.
+type Row = (Class, &'static str, usize, fn(usize) -> Vec<Value>, fn(u64) -> u64, fn(u64) -> u64);
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    (Own,        "total",            1, |n| vec![vector(n)],                       |n| n - 1,             |_| 0),
+    (Own,        "dot",              1, |n| vec![vector(n), vector(n)],            |n| 2 * n - 1,         |_| 0),
+    (Own,        "norm",             1, |n| vec![vector(n)],                       |n| 2 * n,             |n| 3 * n + 2),
+    (Own,        "lse",              1, |n| vec![vector(n)],                       |n| 2 * n,             |n| 3 * n),
+    (Own,        "uMv",              1, |n| vec![vector(n), matrix(n), vector(n)], |n| 2 * n * n + n - 1, |n| 2 * n * n - n),
+    (Own,        "uMv",              2, |n| vec![vector(n), matrix(n), vector(n)], |n| 2 * n * n + n - 1, |n| n * n),
+    (Own,        "uMv",              3, |n| vec![vector(n), matrix(n), vector(n)], |n| 2 * n * n + n - 1, |n| 2 * n * n),
+    (Own,        "trace",            1, |n| vec![matrix(n)],                       |n| n - 1,             |_| 0),
+    (Own,        "trace_of_product", 1, |n| vec![matrix(n), matrix(n)],            |n| 2 * n * n - 1,     |_| 0),
+    (Own,        "nnmf",             1, |n| vec![vector(n), vector(n), matrix(n)], |n| 5 * n * n - 1,     |n| 9 * n * n),
+    (Own,        "variance",         1, |n| vec![vector(n)],                       |n| 4 * n,             |n| 9 * n + 2),
+    (Early,      "llsq",             2, |n| vec![matrix(n), vector(n), vector(n)], |n| 2 * n * n + 2 * n - 1, |n| 5 * n * n),
+    (Gather,     "gather",           1, |n| vec![vector(n), places(n)],            |n| 2 * n - 1,         |n| 2 * n),
+    (Chain,      "two_layers",       1, |n| vec![matrix(n), matrix(n), vector(n)], |n| 4 * n * n + n - 1, |n| 6 * n * n - n),
+    (Chain,      "two_layers",       2, |n| vec![matrix(n), matrix(n), vector(n)], |n| 4 * n * n + n - 1, |n| 9 * n * n - n),
+    (Chain,      "two_layers",       3, |n| vec![matrix(n), matrix(n), vector(n)], |n| 4 * n * n + n - 1, |n| 10 * n * n - 2 * n),
+    (Chain,      "shifted",          1, |n| vec![vector(n)],                       |n| 3 * n + 1,         |n| 11 * n - 1),
+    (Recurrence, "prod",             1, |n| vec![vector(n)],                       |n| n,                 |n| 3 * n),
+    (Recurrence, "last",             1, |n| vec![vector(n)],                       |n| n,                 |n| 3 * n),
+    (Recurrence, "horner",           1, |n| vec![vector(n), vector(n)],            |n| 2 * n,             |n| 4 * n),
+    (Recurrence, "decay",            1, |n| vec![vector(n)],                       |n| 2 * n,             |n| 2 * n),
+    (Recurrence, "start",            1, |n| vec![vector(n), vector(n)],            |n| 3 * n - 1,         |n| 2 * n),
+    (Choice,     "largest",          1, |n| vec![vector(n)],                       |_| 0,                 |_| 0),
+];
+
+fn by(strategy: Option<&str>) -> Choices {
+    let file = strategy.map(|name| VARIANTS.iter().find(|(variant, _)| *variant == name).expect("it comes with lmc"));
+    let strategies = file.map(|(name, text)| Strategies::with(name, text).expect("it is right"));
+    Choices { derivation: Derivation::Dual, strategies: strategies.unwrap_or_default(), ..Choices::default() }
+}
+
+/// The gradient of a row, and its operations, with or without steps of loops, at sizes.
+fn counts((_, fun, varying, arguments, ..): &Row, choices: Choices, sizes: [usize; 2], with_steps: bool) -> [u64; 2] {
+    let mut p = pipeline(PROGRAM, choices).expect("the program is right");
+    let f = FunName::base(fun);
+    let whole = p.program().defs[&f].params.len() == 1;
+    let name = if whole { f } else { f.restricted(&[vec![*varying]]) }.derived(Derivative::Grad);
+    p.require(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    sizes.map(|n| {
+        let (_, counts) = cost::call(&p, &name, &arguments(n)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        counts.arithmetic() + if with_steps { counts.steps } else { 0 }
+    })
+}
+
+const SIZES: [usize; 2] = [5, 12];
+
+#[test]
+fn gradients_take_a_multiple_of_the_operations_of_the_value() {
+    with_large_stack(|| {
+        let mut wrong = Vec::new();
+        for row in ROWS {
+            let (class, fun, varying, arguments, value, gradient) = row;
+            let found = counts(row, by(None), SIZES, false);
+            let expected = SIZES.map(|n| gradient(n as u64));
+            let p = pipeline(PROGRAM, by(None)).expect("the program is right");
+            let of_value = SIZES
+                .map(|n| cost::call(&p, &FunName::base(fun), &arguments(n)).expect("it has a value").1.arithmetic());
+            if found != expected || of_value != SIZES.map(|n| value(n as u64)) {
+                wrong.push(format!(
+                    "{class:?} {fun} by {varying}: value {of_value:?}, gradient {found:?}, not {expected:?}"
+                ));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    });
+}
+
+/// The work at the larger size for that at the smaller one, relative to how the formula of the value and its result grow.
+fn growth(row: &Row, strategy: &str) -> f64 {
+    let sizes = [16, 32];
+    let [small, large] = counts(row, by(Some(strategy)), sizes, true);
+    // The value of n numbers takes n steps, that of a matrix n².
+    let entries = (row.3)(2).iter().any(|argument| matches!(argument, Value::Tensor(t) if t.size().len() == 2));
+    large as f64 / small as f64 / if entries { 4.0 } else { 2.0 }
+}
+
+/// So that the test above can fail: as they are made, gradients have a loop for each direction.
+#[test]
+fn without_laws_each_direction_has_a_loop() {
+    with_large_stack(|| {
+        let some = ["dot", "nnmf", "llsq", "gather", "shifted", "prod", "largest"];
+        for row in ROWS.iter().filter(|row| some.contains(&row.1)) {
+            let growth = growth(row, "none");
+            assert!(growth >= 1.8, "{}: {growth}", row.1);
+        }
+    });
+}
+
+/// The laws of the figure reach the first class, and neither recurrences nor choices: the tangent reads the value.
+#[test]
+fn the_laws_of_the_figure_leave_recurrences_and_choices() {
+    with_large_stack(|| {
+        for row in ROWS.iter().filter(|row| matches!(row.0, Recurrence | Choice) && row.1 != "start") {
+            let growth = growth(row, "paper");
+            assert!(growth >= 1.8, "{}: {growth}", row.1);
+        }
+        for row in ROWS.iter().filter(|row| ["total", "dot", "norm", "lse", "nnmf"].contains(&row.1)) {
+            let growth = growth(row, "paper");
+            assert!(growth <= 1.05, "{}: {growth}", row.1);
+        }
+    });
+}
