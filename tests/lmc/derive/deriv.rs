@@ -73,12 +73,17 @@ fn arithmetic(name: &str, arguments: &[Value], derivation: Derivation) -> u64 {
     interpreter.counts.arithmetic()
 }
 
+/// What dual numbers do with less: a factor that all elements share is made once.
+const FEWER_BY_DUAL: (&str, fn(u64) -> u64) = ("norm_by_v", |n| 3 * n + 2);
+
 #[test]
 fn derivatives_of_terms_have_no_loop_over_the_zeros_of_a_direction() {
     with_large_stack(|| {
         let mut wrong = Vec::new();
         for derivation in [Derivation::default(), Derivation::Dual] {
             for (of, by, arguments, expected) in ROWS {
+                let is_less = derivation == Derivation::Dual && *by == FEWER_BY_DUAL.0;
+                let expected = if is_less { FEWER_BY_DUAL.1 } else { *expected };
                 let (_, value) = VALUES.iter().find(|(name, _)| name == of).expect("a row");
                 for n in [4, 9] {
                     let (found, size) = (arithmetic(by, &arguments(n), derivation), n as u64);
