@@ -236,8 +236,9 @@ impl Facts {
             }
             Kind::App(op, args) => is_total_operator(op, e.ty()) && args.iter().all(|a| self.is_total(a)),
             Kind::Let(bindings, body) => {
-                // Components of an index are indices.
-                let by: FxHashMap<u32, Expr> = bindings.iter().flat_map(components).collect();
+                // Components of an index are indices. The step of a loop has a name that is known to be one.
+                let is_no_index = |(x, _): &(u32, Expr)| !self.sizes.contains_key(x);
+                let by: FxHashMap<u32, Expr> = bindings.iter().flat_map(components).filter(is_no_index).collect();
                 let rest = if by.is_empty() { body.clone() } else { substitute(body, &by) };
                 bindings.iter().all(|b| self.is_total(&b.rhs)) && self.is_total(&rest)
             }

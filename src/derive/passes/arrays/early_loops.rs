@@ -5,7 +5,8 @@
 //! build((n, m), λj. f(j) * sum(e[j.1]))     =   let t = build(n, λk. sum(e[k])) in build((n, m), λj. f(j) * t[j.1])
 //! ```
 //!
-//! The pass `hoist` does the same with numbers. Only what has a value leaves: the loop around may have no steps, or be in a branch that is not taken.
+//! The pass `hoist` does the same with numbers. Only what has a value leaves: the loop around may have no steps, or be in a
+//! branch that is not taken.
 
 use super::early::Early;
 use lm::prim::{Cost, Prim};
