@@ -38,7 +38,7 @@ const PROGRAMS: &[(&str, &[Derivative])] = &[
     ("(sum\n (shift1L (build (sub k 5) (lam (i : Integer) (sin (index i v)))))) ; here", ALL),
     ("(sum\n (constVec (sub k 5) (index 0 v))) ; here", FIRST),
     ("(sum\n (deltaVec (sub k 5) 0 (index 0 v))) ; here", FIRST),
-    ("(sum (map (lam (x : Float) (mul x x))\n (build (sub k 5) (lam (i : Integer) (index i v))))) ; here", ALL),
+    ("(sum\n (map (lam (x : Float) (mul x x)) (build (sub k 5) (lam (i : Integer) (index i v))))) ; here", ALL),
     (
         "(sum (build 2 (lam (j : Integer)\n (sum (build (sub k 5) (lam (i : Integer) \
          (mul (index j v) (index i v)))))))) ; here",
