@@ -17,8 +17,10 @@ impl<'a> Body<'a> {
     pub(super) fn lower_function(def: &'a Def, form: &SinkForm, wanted: &mut Worklist) -> Result<Function, Error> {
         let (span, result) = (def.body.span(), &def.fun.result);
         let mut body = Body::new(&def.fun.name, wanted, span);
+        let mut extents = Vec::new();
         for param in &def.params {
             let value = body.fresh_value(param.ty())?;
+            extents.extend(value.tensors().iter().flat_map(|tensor| tensor.extents()));
             body.bind(param, value);
         }
         let mut sums = Vec::new();
@@ -40,7 +42,7 @@ impl<'a> Body<'a> {
         };
         let block = Block { stmts: body.stmts, results: block_results };
         let locals = body.locals;
-        Ok(Function { results, ..Function::new(name, params, locals, block, span) })
+        Ok(Function { results, extents, ..Function::new(name, params, locals, block, span) })
     }
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.
