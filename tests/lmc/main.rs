@@ -40,5 +40,6 @@ mod several_files;
 mod shell;
 mod specialise;
 mod threads;
+mod updates_in_place;
 mod watch;
 mod wrt;
