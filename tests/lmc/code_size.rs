@@ -108,6 +108,13 @@ fn equal_loops_on_threads_are_emitted_once() {
 }
 
 #[test]
+fn equal_loops_on_threads_are_divided_in_one_place() {
+    let divisions = |n| counted(&shapes::products(n), "@lmc.divide(").1;
+    let [few, many] = [3, 12].map(divisions);
+    assert!(few > 0 && few == many, "{few} and {many} places");
+}
+
+#[test]
 fn long_loops_are_not_unrolled_at_run_time() {
     let body = |n: usize| (0..n).fold("y".to_string(), |e, i| format!("(add (mul {e} y) {i}.5)"));
     let is_told = |n: usize| {

@@ -141,9 +141,13 @@ define ptr @lmc.own(ptr %region, ptr %own) alwaysinline {
 ; The end of a chunk.
 define void @lmc.leave(ptr %region, i64 %chunk, ptr %arena, ptr %own, i32 %status) {
   %base = load ptr, ptr %arena
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
   %peak_field = getelementptr %arena, ptr %arena, i32 0, i32 4
+  %top = load ptr, ptr %top_field
   %peak = load ptr, ptr %peak_field
-  %a = ptrtoint ptr %peak to i64
+  %higher = icmp ugt ptr %top, %peak
+  %last = select i1 %higher, ptr %top, ptr %peak
+  %a = ptrtoint ptr %last to i64
   %b = ptrtoint ptr %base to i64
   %used = sub i64 %a, %b
   %most_field = getelementptr %region, ptr %region, i32 0, i32 3

@@ -1,7 +1,7 @@
 //! Emits the body of a function.
 
 use super::frame::{Frame, HIDDEN, Hidden};
-use super::hotness::Hotness;
+use super::hotness::{Hotness, LONG_CALLER};
 use super::lanes::differs_in_lanes;
 use super::sums::sums;
 use super::{Emitter, built};
@@ -33,6 +33,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             nested: false,
             rare: function.cold,
             c_wrapper: function.c_wrapper,
+            in_long: function.body.len() > LONG_CALLER,
         };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);

@@ -9,6 +9,7 @@ use crate::llvm::{self, Hint};
 use inkwell::attributes::AttributeLoc;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::CallSiteValue;
+use lm::term::Version;
 use loops::ir::{For, Stmt};
 
 /// How often code runs.
@@ -23,10 +24,16 @@ pub(super) struct Hotness {
     /// Whether the function is a wrapper for C. Its loops go over rows, and each row is a vector for the wrapped
     /// function.
     pub(super) c_wrapper: bool,
+    /// Whether the function is long: copies of what it calls would be most of its code.
+    pub(super) in_long: bool,
 }
 
 /// Statements beyond which a function that is called once is not inlined.
 const LONG_CALLEE: usize = 40;
+
+/// Statements from which a function is long: copies of what starts threads stay out of it. They would be a quarter of its
+/// code, to save a call beside what threads cost.
+pub(super) const LONG_CALLER: usize = 500;
 
 /// Statements of a loop's body from which LLVM does not unroll it at run time. What steps and ends the loop is little
 /// beside them, and mostly they are iterations side by side already, which do not wait for each other. On processors
@@ -34,8 +41,9 @@ const LONG_CALLEE: usize = 40;
 const LONG_BODY: usize = 16;
 
 /// So many vectors side by side in a loop that others repeat. These loops are mostly short, and iterations that do not
-/// fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them.
-const ABREAST: u32 = 2;
+/// fill the vectors run in shorter ones, or one by one. LLVM would take four, which is no faster, and more code. Loops
+/// that carry sums wait for these, and keep them.
+const ABREAST: u32 = 1;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Returns whether it is worth code to be fast.
@@ -75,10 +83,17 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// So does a call of a long function.
+    /// So does a call of a long function; and in a long function that of what loops on threads in several places have in
+    /// common.
     pub(super) fn keep_long_apart(&self, call: CallSiteValue<'ctx>, callee: usize) {
-        if self.request.module.functions[callee].body.len() > LONG_CALLEE {
+        let function = &self.request.module.functions[callee];
+        if function.body.len() > LONG_CALLEE {
             self.keep_apart(call);
+        }
+        let is_outlined = matches!(function.name.versions.first(), Some(Version::Loops(_)));
+        let starts_threads = |stmt: &Stmt| matches!(stmt, Stmt::For(looped) if looped.on_threads);
+        if self.hotness.in_long && is_outlined && function.body.stmts.iter().any(starts_threads) {
+            call.add_attribute(AttributeLoc::Function, self.flag("noinline"));
         }
     }
 }

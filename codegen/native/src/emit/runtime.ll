@@ -91,6 +91,18 @@ use:
   ret i64 0
 }
 
+; What is in use counts for the peak where the top falls, and at the end: while it rises, nothing need be kept.
+define void @lmc.note_peak(ptr %arena) alwaysinline {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %peak_field = getelementptr %arena, ptr %arena, i32 0, i32 4
+  %top = load ptr, ptr %top_field
+  %peak = load ptr, ptr %peak_field
+  %higher = icmp ugt ptr %top, %peak
+  %most_yet = select i1 %higher, ptr %top, ptr %peak
+  store ptr %most_yet, ptr %peak_field
+  ret void
+}
+
 ; The end of a call: the context learns the peak; without one, the arena goes back.
 define void @lmc.close(ptr %ctx, ptr %arena) noinline {
   %f0 = getelementptr %arena, ptr %arena, i32 0, i32 0
@@ -104,6 +116,7 @@ unmap:
   %ignored = call i32 @munmap(ptr %base, i64 %bytes)
   ret void
 tell:
+  call void @lmc.note_peak(ptr %arena)
   %peak = load ptr, ptr %f4
   %a = ptrtoint ptr %peak to i64
   %b = ptrtoint ptr %base to i64
@@ -177,7 +190,6 @@ define double @lmc.now() noinline {
 define ptr @lmc.alloc(ptr %arena, i64 %count, i64 %size) {
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
   %end_field = getelementptr %arena, ptr %arena, i32 0, i32 3
-  %peak_field = getelementptr %arena, ptr %arena, i32 0, i32 4
   %top = load ptr, ptr %top_field
   %end = load ptr, ptr %end_field
   %a = ptrtoint ptr %end to i64
@@ -192,10 +204,6 @@ take:
   %rounded = and i64 %above, -16
   %new = getelementptr inbounds i8, ptr %top, i64 %rounded
   store ptr %new, ptr %top_field
-  %peak = load ptr, ptr %peak_field
-  %higher = icmp ugt ptr %new, %peak
-  %most_yet = select i1 %higher, ptr %new, ptr %peak
-  store ptr %most_yet, ptr %peak_field
   ret ptr %top
 exhausted:
   ret ptr null
@@ -236,6 +244,7 @@ define void @lmc.pretend(ptr %arena) noinline {
 
 ; How much was in use at once.
 define void @lmc.tell_use(ptr %arena, ptr %bytes) noinline {
+  call void @lmc.note_peak(ptr %arena)
   %f0 = getelementptr %arena, ptr %arena, i32 0, i32 0
   %f4 = getelementptr %arena, ptr %arena, i32 0, i32 4
   %base = load i64, ptr %f0
@@ -319,10 +328,8 @@ done:
 ; What was used of what was lent is in use; it cannot be more than was free.
 define void @lmc.take_lent(ptr %arena, ptr %lent) noinline {
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
-  %peak_field = getelementptr %arena, ptr %arena, i32 0, i32 4
   %used_field = getelementptr %context, ptr %lent, i32 0, i32 3, i32 2
   %top = load ptr, ptr %top_field
-  %peak = load ptr, ptr %peak_field
   %used = load i64, ptr %used_field
   %free = call i64 @lmc.free(ptr %arena)
   %most = call i64 @llvm.umin.i64(i64 %used, i64 %free)
@@ -330,9 +337,6 @@ define void @lmc.take_lent(ptr %arena, ptr %lent) noinline {
   %rounded = and i64 %above, -16
   %new = getelementptr i8, ptr %top, i64 %rounded
   store ptr %new, ptr %top_field
-  %higher = icmp ugt ptr %new, %peak
-  %most_yet = select i1 %higher, ptr %new, ptr %peak
-  store ptr %most_yet, ptr %peak_field
   ret void
 }
 
@@ -357,6 +361,7 @@ define ptr @lmc.mark(ptr %arena) alwaysinline {
 }
 
 define void @lmc.release(ptr %arena, ptr %mark) alwaysinline {
+  call void @lmc.note_peak(ptr %arena)
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
   store ptr %mark, ptr %top_field
   ret void
@@ -382,6 +387,7 @@ done:
 }
 
 define i64 @lmc.slide(ptr %arena, ptr %piece, ptr %mark) {
+  call void @lmc.note_peak(ptr %arena)
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
   %top = load ptr, ptr %top_field
   %a = ptrtoint ptr %top to i64
@@ -397,6 +403,7 @@ define i64 @lmc.slide(ptr %arena, ptr %piece, ptr %mark) {
 
 ; The same, but nothing moves: for slices that do not look at it.
 define i64 @lmc.slip(ptr %arena, ptr %piece, ptr %mark) {
+  call void @lmc.note_peak(ptr %arena)
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
   %top = load ptr, ptr %top_field
   %a = ptrtoint ptr %top to i64

@@ -36,7 +36,9 @@ const MOST: usize = 24;
 pub(crate) enum Effort {
     /// A slice: it is not optimised, and registers are allocated at level 0.
     Least,
-    /// What is not likely to run, or stands between C and the rest: it goes through a few passes.
+    /// What stands between C and the rest: it goes through a few passes, and registers are allocated at level 0.
+    Brief,
+    /// What is not likely to run: it goes through a few passes.
     Little,
     /// Anything else.
     #[default]
@@ -44,7 +46,7 @@ pub(crate) enum Effort {
 }
 
 /// The efforts, and how many times as long their parts are, for as much time.
-const EFFORTS: [(Effort, usize); 3] = [(Effort::Full, 1), (Effort::Little, 2), (Effort::Least, 4)];
+const EFFORTS: [(Effort, usize); 4] = [(Effort::Full, 1), (Effort::Little, 2), (Effort::Brief, 3), (Effort::Least, 4)];
 
 /// The attribute of functions between C and the rest.
 pub(crate) const BETWEEN: &str = "lmc.between";
@@ -144,7 +146,7 @@ fn effort_of(function: FunctionValue) -> Effort {
     match () {
         () if has("optnone") => Effort::Least,
         () if has("minsize") => Effort::Little,
-        () if function.get_string_attribute(AttributeLoc::Function, BETWEEN).is_some() => Effort::Little,
+        () if function.get_string_attribute(AttributeLoc::Function, BETWEEN).is_some() => Effort::Brief,
         () => Effort::Full,
     }
 }
