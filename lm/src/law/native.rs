@@ -84,7 +84,7 @@ pub static NATIVE: &[Native] = &[
     Native { name: "index-build-compose", source: "derived", text: "lmIndex(k, v) ∘ (V(w, build(n, λi. m)) ∘ p) = let { i = k } m ∘ p", head: Some(Head::Prim(Prim::LmCompose)), rewrite: index_build_compose },
     Native { name: "sumbuild-zero",   source: "derived",    text: "sumbuild(w, n, λi. ts_zero(x)) = ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)),    rewrite: sumbuild_zero },
     Native { name: "get-zero",        source: "sec. 2.2",   text: "ts_zero(x).i = ts_zero(x.i)",                       head: Some(Head::Get),                     rewrite: get_zero },
-    Native { name: "get-tuple",       source: "sec. 1; Fig. 8e (ICFP)",     text: "(x ..).i = x.i",                                    head: Some(Head::Get),                     rewrite: get_tuple },
+    Native { name: "get-tuple",       source: "sec. 1; Fig. 8e (ICFP)", text: "(x ..).i = x.i",                        head: Some(Head::Get),                     rewrite: get_tuple },
     Native { name: "tuple-get",       source: "sec. 1",     text: "(x.1, .., x.n) = x",                                head: Some(Head::Tuple),                   rewrite: tuple_get },
     Native { name: "vcat-get",        source: "Fig. 2",     text: "π(1,n) × .. × π(n,n) = 1",                          head: Some(Head::Prim(Prim::LmVCat)),      rewrite: vcat_get },
     Native { name: "inject-compose",  source: "derived",    text: "(0 × .. × m × .. × 0) ∘ n = 0 × .. × (m ∘ n) × .. × 0", head: Some(Head::Prim(Prim::LmCompose)), rewrite: inject_compose },

@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) static ONE_HOT: &[Native] = &[
     Native { name: "sum-one-hot",      source: "sec. 4", text: "sum(build(n, λi. if i == k then x else 0)) = if k < $as_size(n) and 0 <= k then x[i := k] else sum(build(n, λi. 0))", head: Some(Head::Prim(Prim::Sum)),      rewrite: of_sum },
     Native { name: "eq-of-tuples",     source: "derived", text: "k == (l1, .., ln) = k.1 == l1 and .. and k.n == ln", head: Some(Head::Prim(Prim::Eq)), rewrite: of_tuples },
-    Native { name: "in-range",     source: "derived", text: "k < n = true, for an index k of tensors of size n", head: Some(Head::Prim(Prim::Lt)), rewrite: in_known_range },
+    Native { name: "in-range",         source: "derived", text: "k < n = true, for an index k of tensors of size n", head: Some(Head::Prim(Prim::Lt)), rewrite: in_known_range },
     Native { name: "sumbuild-one-hot", source: "sec. 4", text: "sumbuild(w, n, λi. if i == k then x else 0) = if k < $as_size(n) and 0 <= k then x[i := k] else ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)), rewrite: of_sumbuild },
 ];
 

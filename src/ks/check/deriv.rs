@@ -79,9 +79,11 @@ impl Checker {
         if !used.contains(x) {
             used.push(x.clone());
         }
-        if let Some(ty) = used.iter().map(Var::ty).chain([e.ty()]).find(|ty| ty.mentions_lm()) {
-            let ty = ty.clone();
-            return self.fail(error::deriv_of_map(&ty), span);
+        if let Some(m) = used.iter().find(|x| x.ty().mentions_lm()) {
+            return self.fail(error::deriv_with_map(m.name()), span);
+        }
+        if e.ty().mentions_lm() {
+            return self.fail(error::deriv_of_map(e.ty()), span);
         }
         let params: Vec<Var> = used.iter().map(|y| self.supply.fresh(y.name(), y.ty().clone())).collect();
         let by: FxHashMap<u32, Expr> = used.iter().map(Var::id).zip(params.iter().map(Expr::var)).collect();

@@ -258,10 +258,19 @@ pub fn no_directions(name: impl Display, ty: &Type) -> Diagnostic {
         .remedy("differentiate by each Float or tensor in it, or define a function f of it and write `[jac f]`")
 }
 
-/// Makes the error for a `deriv` of a term that gives or uses linear maps.
+/// Makes the error for a `deriv` of a term that gives a linear map.
 pub fn deriv_of_map(ty: &Type) -> Diagnostic {
     Diagnostic::error("E245", format!("`deriv` cannot differentiate a term of type `{ty}`"))
         .remedy("apply the map to a vector within the term: `(lmApply m v)`")
+}
+
+/// Makes the error for a `deriv` of a term with a linear map that is made outside of it.
+pub fn deriv_with_map(name: impl Display) -> Diagnostic {
+    Diagnostic::error(
+        "E245",
+        format!("`deriv` cannot differentiate a term in which the linear map `{name}` is a variable"),
+    )
+    .remedy(format!("make the map within the term: `(deriv (let ({name} ..) ..) x)`"))
 }
 
 fn plural(count: usize) -> &'static str {

@@ -20,7 +20,7 @@ pub(super) struct Body<'a> {
     pub(super) wanted: &'a mut Worklist,
     /// The treatment of values that are not read.
     pub(super) unread: Unread,
-    env: FxHashMap<u32, Val>,
+    pub(super) env: FxHashMap<u32, Val>,
     pub(super) locals: Vec<LocalInfo>,
     pub(super) stmts: Vec<Stmt>,
     /// The numbers that are being summed in registers, so far.

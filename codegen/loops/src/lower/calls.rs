@@ -91,7 +91,7 @@ impl<'a> Body<'a> {
         self.back_from_slots(&cells);
         // What is added to other values has their sizes.
         let is_whole = form == SinkForm::Own;
-        let value = if is_whole { self.with_sizes_of_type(fun, args, is_proved, value) } else { value };
+        let value = if is_whole { self.with_sizes_of_type(fun, args, is_proved, value)? } else { value };
         self.settle(&value, &apart, target)
     }
 

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::ir::{Block, Failure, Function, Local, Op, Operand};
 use lm::sizes::{Atom, Check, Place, Polynomial, Relation, Signature, Step};
 use lm::term::{Def, Expr, Fun, FunName, Program, Version};
+use lm::types::Type;
 
 impl Worklist {
     /// Returns the name of the version of a function for arguments from outside.
@@ -81,49 +82,35 @@ impl Body<'_> {
     }
 
     /// Gives the result of a call the sizes that its type says, of those of the arguments, if they are proved.
-    pub(super) fn with_sizes_of_type(&mut self, fun: &Fun, args: &[Val], is_proved: bool, value: Val) -> Val {
+    pub(super) fn with_sizes_of_type(
+        &mut self,
+        fun: &Fun,
+        args: &[Val],
+        is_proved: bool,
+        value: Val,
+    ) -> Result<Val, Error> {
         let sizes = self.wanted.sizes.clone();
-        let signature = sizes.result(fun).filter(|_| is_proved);
-        let Some(signature) = signature else { return value };
+        let Some(signature) = sizes.result(fun).filter(|_| is_proved) else { return Ok(value) };
         let is_one = |size: &Polynomial| {
             size.atoms().all(|atom| match atom {
                 Atom::Variable(name) => signature.number(name).is_some_and(|(place, _)| place.is_one()),
                 Atom::Number(..) => false,
             })
         };
-        let sizes = signature.sizes_of_result().into_iter().filter(|(_, size)| is_one(size));
-        sizes.fold(value, |value, (place, size)| {
-            let number = self.size_number(&signature, &size, None, args);
-            with_size(&value, &place, &place.path, number)
-        })
+        let terms: Vec<Expr> = fun.params.iter().zip(args).map(|(ty, arg)| self.named(ty, arg)).collect();
+        let mut value = value;
+        for (place, size) in signature.sizes_of_result().into_iter().filter(|(_, size)| is_one(size)) {
+            let number = self.lower_value(&signature.size_term(&size, &terms))?.leaf();
+            value = with_size(&value, &place, &place.path, number);
+        }
+        Ok(value)
     }
 
-    /// Returns a polynomial of size variables, told by the arguments; `here` is the number at the place that tells one.
-    fn size_number(
-        &mut self,
-        signature: &Signature,
-        size: &Polynomial,
-        here: Option<&Operand>,
-        args: &[Val],
-    ) -> Operand {
-        let mut sum: Option<Operand> = None;
-        for (product, k) in size.terms() {
-            let mut term: Option<Operand> = (k != 1 || product.is_empty()).then_some(Operand::Integer(k));
-            for atom in product {
-                let factor = match atom {
-                    Atom::Number(..) => here.expect("only the number of a variable is told by its place").clone(),
-                    Atom::Variable(name) => {
-                        let (place, number) = signature.number(name).expect("arguments tell the size variables");
-                        let there = number_at(&args[place.param], place, &place.path);
-                        self.size_number(signature, number, Some(&there), args)
-                    }
-                };
-                term = Some(term.map_or(factor.clone(), |term| self.op(Op::MulI, [term, factor])));
-            }
-            let term = term.expect("a product has a factor");
-            sum = Some(sum.map_or(term.clone(), |sum| self.op(Op::AddI, [sum, term])));
-        }
-        sum.unwrap_or(Operand::Integer(0))
+    /// Returns a variable for a value, so that terms can mention it.
+    fn named(&mut self, ty: &Type, value: &Val) -> Expr {
+        let x = self.wanted.supply.fresh("s", ty.clone());
+        self.env.insert(x.id(), value.clone());
+        Expr::var(&x)
     }
 
     /// Checks that the arguments have the sizes of a signature.
@@ -172,15 +159,6 @@ fn with_size(value: &Val, place: &Place, path: &[Step], number: Operand) -> Val 
             tensor.sizes[place.dimension.expect("a tensor has dimensions").0] = number;
             tensor.val()
         }
-        _ => panic!("a value has not the form of its type"),
-    }
-}
-
-fn number_at(value: &Val, place: &Place, path: &[Step]) -> Operand {
-    match (path, value, place.dimension) {
-        ([Step::Part(i, _), rest @ ..], Val::Tuple(parts), _) => number_at(&parts[i - 1], place, rest),
-        ([], Val::Tensor(tensor), Some((d, _))) => tensor.sizes[d].clone(),
-        ([], Val::Leaf(number), None) => number.clone(),
         _ => panic!("a value has not the form of its type"),
     }
 }
