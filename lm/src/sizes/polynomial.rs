@@ -51,7 +51,7 @@ impl Polynomial {
     }
 
     /// Returns a sum with one more term, a multiple of a product.
-    pub(super) fn with_term(mut self, monomial: Monomial, k: i64) -> Polynomial {
+    pub fn with_term(mut self, monomial: Monomial, k: i64) -> Polynomial {
         let sum = self.0.get(&monomial).copied().unwrap_or(0).wrapping_add(k);
         if sum == 0 {
             self.0.remove(&monomial);

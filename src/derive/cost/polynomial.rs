@@ -1,24 +1,22 @@
-//! Computes with polynomials in the sizes of tensors.
+//! Polynomials in the sizes of tensors, as costs: those of [`lm::sizes`], compared by how they grow.
 
+use lm::sizes::{Atom, Polynomial as Sizes};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A product of sizes, in order: `size(v) * size(v)`.
-type Monomial = Vec<String>;
-
-/// A polynomial in sizes.
+/// A polynomial in sizes, which have texts for names: `size(v)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Polynomial(BTreeMap<Monomial, i64>);
+pub struct Polynomial(Sizes);
 
 impl Polynomial {
     /// Returns a number.
     pub fn number(n: i64) -> Polynomial {
-        Polynomial(BTreeMap::from_iter([(Vec::new(), n)])).without_zeros()
+        Polynomial(Sizes::constant(n))
     }
 
     /// Returns a size.
     pub fn size(name: String) -> Polynomial {
-        Polynomial(BTreeMap::from_iter([(vec![name], 1)]))
+        Polynomial(Sizes::variable(&name))
     }
 
     /// Returns a size of which nothing is known.
@@ -28,55 +26,38 @@ impl Polynomial {
 
     /// Returns whether all sizes in it are known.
     pub fn is_known(&self) -> bool {
-        self.0.keys().flatten().all(|size| size != UNKNOWN)
+        self.0.atoms().all(|size| size.to_string() != UNKNOWN)
     }
 
     /// Returns the sum.
-    pub fn plus(mut self, other: &Polynomial) -> Polynomial {
-        for (monomial, k) in &other.0 {
-            let sum = self.0.entry(monomial.clone()).or_default();
-            *sum = sum.saturating_add(*k);
-        }
-        self.without_zeros()
+    pub fn plus(&self, other: &Polynomial) -> Polynomial {
+        Polynomial(self.0.plus(&other.0))
     }
 
     /// Returns the product.
     pub fn times(&self, other: &Polynomial) -> Polynomial {
-        let mut product = Polynomial::default();
-        for (a, k) in &self.0 {
-            for (b, l) in &other.0 {
-                let mut both = [&a[..], &b[..]].concat();
-                both.sort();
-                product = product.plus(&Polynomial(BTreeMap::from_iter([(both, k.saturating_mul(*l))])));
-            }
-        }
-        product
+        Polynomial(self.0.times(&other.0))
     }
 
     /// Returns a polynomial that is at least each of both, at all sizes.
-    pub fn or(mut self, other: &Polynomial) -> Polynomial {
-        for (monomial, k) in &other.0 {
-            let most = self.0.entry(monomial.clone()).or_default();
-            *most = (*most).max(*k);
+    pub fn or(&self, other: &Polynomial) -> Polynomial {
+        let mut most: BTreeMap<&Vec<Atom>, i64> = self.0.terms().collect();
+        for (monomial, k) in other.0.terms() {
+            let known = most.entry(monomial).or_default();
+            *known = (*known).max(k);
         }
-        self.without_zeros()
+        Polynomial(most.into_iter().fold(Sizes::default(), |sum, (m, k)| sum.with_term(m.clone(), k)))
     }
 
     /// Returns whether the polynomial is known to grow no faster than another one: each of its products is part of one
     /// there.
     pub fn grows_like(&self, other: &Polynomial) -> bool {
-        self.is_known()
-            && self.0.keys().all(|monomial| monomial.is_empty() || other.0.keys().any(|of| divides(monomial, of)))
+        self.is_known() && self.0.terms().all(|(m, _)| m.is_empty() || other.0.terms().any(|(of, _)| divides(m, of)))
     }
 
     /// Returns the value where every size is n.
     pub fn at(&self, n: i64) -> i64 {
-        self.0.iter().map(|(monomial, k)| k * n.pow(monomial.len() as u32)).sum()
-    }
-
-    fn without_zeros(mut self) -> Polynomial {
-        self.0.retain(|_, k| *k != 0);
-        self
+        self.0.terms().map(|(monomial, k)| k * n.pow(monomial.len() as u32)).sum()
     }
 }
 
@@ -84,7 +65,7 @@ impl Polynomial {
 const UNKNOWN: &str = "?";
 
 /// Returns whether a sorted list is in another one, each item as often.
-fn divides(part: &[String], whole: &[String]) -> bool {
+fn divides(part: &[Atom], whole: &[Atom]) -> bool {
     let mut rest = whole.iter();
     part.iter().all(|size| rest.any(|other| other == size))
 }
@@ -95,12 +76,11 @@ const MOST_TERMS: usize = 6;
 /// Products of the most sizes come first. Smaller terms of a long polynomial are counted only.
 impl fmt::Display for Polynomial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut terms: Vec<(&Monomial, &i64)> = self.0.iter().collect();
+        let mut terms: Vec<(&Vec<Atom>, i64)> = self.0.terms().collect();
         terms.sort_by_key(|(monomial, _)| std::cmp::Reverse(monomial.len()));
-        let shown = |(monomial, k): (&Monomial, &i64)| match (k, monomial.as_slice()) {
-            (k, []) => k.to_string(),
-            (1, sizes) => sizes.join(" "),
-            (k, sizes) => format!("{k} {}", sizes.join(" ")),
+        let shown = |(monomial, k): (&Vec<Atom>, i64)| {
+            let number = (k != 1 || monomial.is_empty()).then(|| k.to_string());
+            number.into_iter().chain(monomial.iter().map(Atom::to_string)).collect::<Vec<_>>().join(" ")
         };
         let more = terms.len().saturating_sub(MOST_TERMS);
         let mut all: Vec<String> = terms.into_iter().take(MOST_TERMS).map(shown).collect();
