@@ -14,7 +14,7 @@ pub(super) type Name = Arc<str>;
 
 /// The terms that the metavariables and binders of a law match.
 #[derive(Clone, Debug, Default)]
-pub struct Subst {
+pub struct Subst<'p> {
     terms: Vec<(Name, Expr)>,
     sequences: Vec<(Name, Vec<Expr>)>,
     binders: Vec<(Name, Var)>,
@@ -22,8 +22,8 @@ pub struct Subst {
     bodies: Vec<(Name, Vec<Var>, Expr)>,
     /// The names that functions give inside. What stands for `e{i}` is a block of those that it uses.
     names: Vec<Binding>,
-    /// The places of the operators that were matched: an operator of the right side is where the same one was.
-    places: Vec<(Op, Span)>,
+    /// The operators that were matched, their operands, and where they were.
+    places: Vec<(&'p Op, &'p [Pat], Span)>,
     /// Whether what is matched is a copy: it is in the term of a name that stays.
     is_copy: bool,
     /// Whether a metavariable without arguments matches no term with a binder in it.
@@ -32,14 +32,14 @@ pub struct Subst {
     repeats_names: bool,
 }
 
-impl Subst {
+impl<'p> Subst<'p> {
     /// Returns a substitution of terms for metavariables.
-    pub fn of(terms: impl IntoIterator<Item = (Name, Expr)>) -> Subst {
+    pub fn of(terms: impl IntoIterator<Item = (Name, Expr)>) -> Subst<'p> {
         Subst { terms: terms.into_iter().collect(), ..Subst::default() }
     }
 
     /// Returns an empty substitution.
-    pub fn new(is_strict: bool, repeats_names: bool) -> Subst {
+    pub fn new(is_strict: bool, repeats_names: bool) -> Subst<'p> {
         Subst { is_strict, repeats_names, ..Subst::default() }
     }
 
@@ -100,6 +100,13 @@ impl Subst {
         self.bodies.push((name, binders, body));
     }
 
+    /// Returns the place of an operator of the right side: where the same one was, or the one that had its operands.
+    fn place(&self, op: &Op, pats: &[Pat]) -> Span {
+        let same = self.places.iter().find(|(other, ..)| *other == op);
+        let place = same.or_else(|| self.places.iter().find(|(_, operands, _)| *operands == pats));
+        place.map_or(Span::default(), |(.., place)| *place)
+    }
+
     /// Replaces the term of a metavariable.
     pub fn replace(&mut self, name: &str, e: Expr) {
         let slot = self.terms.iter_mut().find(|(n, _)| &**n == name);
@@ -108,7 +115,7 @@ impl Subst {
 }
 
 /// Extends `subst` so that `p` becomes `e`; false when it cannot. Operators of `p` match what names stand for.
-pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
+pub fn matches<'p>(p: &'p Pat, e: &Expr, subst: &mut Subst<'p>, facts: &Facts) -> bool {
     if let (Pat::App(..), Some(term)) = (p, subst.inner_term(e)) {
         return matches(p, &term, subst, facts);
     }
@@ -143,7 +150,7 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
         }
         Pat::Const(c) => matches!(e.kind(), Kind::Const(d) if c == d),
         Pat::App(op, pats) => e.args_of(op).is_some_and(|args| {
-            subst.places.push((op.clone(), e.span()));
+            subst.places.push((op, pats, e.span()));
             matches_all(pats, args, subst, facts)
         }),
         Pat::Lam(binder, body) => match e.kind() {
@@ -171,7 +178,7 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst, facts: &Facts) -> bool {
     }
 }
 
-fn matches_all(pats: &[Pat], args: &[Expr], subst: &mut Subst, facts: &Facts) -> bool {
+fn matches_all<'p>(pats: &'p [Pat], args: &[Expr], subst: &mut Subst<'p>, facts: &Facts) -> bool {
     match pats {
         [Pat::Repeat(p)] => {
             let mut columns: Vec<(Name, Vec<Expr>)> = Vec::new();
@@ -197,7 +204,7 @@ fn matches_all(pats: &[Pat], args: &[Expr], subst: &mut Subst, facts: &Facts) ->
 /// Builds the right side of a law.
 pub struct Builder<'a> {
     /// The terms that the left side matched.
-    pub subst: &'a Subst,
+    pub subst: &'a Subst<'a>,
     /// The term that the left side matched: gives the witnesses that the text leaves out.
     pub whole: &'a Expr,
     /// For binders of the right side.
@@ -229,8 +236,7 @@ impl Builder<'_> {
                     }
                     _ => self.all(pats, repetition, scope)?,
                 };
-                let place = self.subst.places.iter().find(|(other, _)| other == op);
-                Expr::try_app(op.clone(), args, place.map_or(Span::default(), |(_, place)| *place))
+                Expr::try_app(op.clone(), args, self.subst.place(op, pats))
             }
             Pat::Applied(name, pats) => {
                 let args = self.all(pats, repetition, scope)?;

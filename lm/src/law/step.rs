@@ -11,7 +11,7 @@ use crate::prim::Prim;
 use crate::term::{Binding, Expr, Kind, Pattern, Var};
 use crate::types::Type;
 
-impl Subst {
+impl Subst<'_> {
     /// Takes a function of a tuple apart: gives its variables to binders, and returns its result.
     pub(super) fn enter_step<'e>(&mut self, binders: &[Binder], f: &'e Expr) -> Option<&'e Expr> {
         let Kind::Lam(p, body) = f.kind() else { return None };
