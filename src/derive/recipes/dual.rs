@@ -35,7 +35,10 @@ pub(super) static DUAL: Recipe = Recipe {
 pub(super) static DUAL_APART: Recipe = Recipe {
     when: When::Dual,
     from: Start::Recipe(&DUAL, Derivative::Dual),
-    steps: &[step("Value and tangent", &[Pass::Apart, Pass::Simplify("values")]), quiet(FINISH_FORWARD)],
+    steps: &[
+        step("Value and tangent", &[Pass::Apart, Pass::Simplify("values"), Pass::Simplify("values")]),
+        quiet(FINISH_FORWARD),
+    ],
     source: SOURCE,
 };
 
