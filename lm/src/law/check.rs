@@ -19,7 +19,8 @@ pub fn well_typed(law: &Law) {
     let Body::Equation(Equation { lhs, rhs, .. }) = &law.body else {
         return;
     };
-    for count in 1..=3 {
+    let lengths = if lhs.sequences().is_empty() { 1..=1 } else { 1..=3 };
+    for count in lengths {
         infer(lhs, rhs, count).unwrap_or_else(|why| panic!("law {}: `{}` is ill-typed: {why}", law.name, law.text));
     }
 }
@@ -31,18 +32,30 @@ pub(super) struct Types {
     /// The types of the arguments of `e{i, x}`.
     pub(super) arguments: FxHashMap<Name, Vec<Scheme>>,
     binders: FxHashMap<Name, Scheme>,
+    /// The types of binders of a single name.
+    indices: Vec<Scheme>,
+    /// Whether binders of a single name may be indices of several dimensions.
+    has_any_rank: bool,
     fresh: usize,
     /// The type of each operator's node, by the address of its arguments: for witnesses left out.
     domain: Option<(Scheme, Scheme)>,
 }
 
+/// Binders are Integers, unless the law has no type then: laws choose between rules before they know what a binder is.
 pub(super) fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
+    let with_integers = infer_with(lhs, rhs, count, false);
+    with_integers.or_else(|why| infer_with(lhs, rhs, count, true).map_err(|_| why))
+}
+
+fn infer_with(lhs: &Pat, rhs: &Pat, count: usize, has_any_rank: bool) -> Result<Types, String> {
     let sequences = lhs.sequences();
     let mut types = Types {
         bound: FxHashMap::default(),
         metas: FxHashMap::default(),
         arguments: FxHashMap::default(),
         binders: FxHashMap::default(),
+        indices: Vec::new(),
+        has_any_rank,
         fresh: 0,
         domain: None,
     };
@@ -56,6 +69,11 @@ pub(super) fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String>
         return Err(format!("{name} is not on the left side"));
     }
     types.unify(&left, &right)?;
+    for i in std::mem::take(&mut types.indices) {
+        if matches!(types.resolve(&i), Scheme::Var(..)) {
+            types.unify(&i, &Scheme::Known(Type::Integer))?;
+        }
+    }
     Ok(types)
 }
 
@@ -137,9 +155,11 @@ impl Types {
             Pat::Const(c) => Ok(Scheme::Known(c.ty())),
             Pat::Bound(x) => Ok(self.binders[x].clone()),
             Pat::Lam(x, body) => {
-                self.binders.insert(x.clone(), Scheme::Known(Type::Integer));
+                let i = if self.has_any_rank { self.new_var() } else { Scheme::Known(Type::Integer) };
+                self.indices.push(i.clone());
+                self.binders.insert(x.clone(), i.clone());
                 let body = self.type_of(body)?;
-                Ok(Scheme::Lam(Box::new(Scheme::Known(Type::Integer)), Box::new(body)))
+                Ok(Scheme::Lam(Box::new(i), Box::new(body)))
             }
             Pat::Step(xs, body) => {
                 let types: Vec<Scheme> = xs.iter().map(|x| self.type_of_binder(x)).collect();

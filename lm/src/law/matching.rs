@@ -226,10 +226,11 @@ impl Builder<'_> {
             Pat::App(op, pats) => {
                 let args = match (op, pats.as_slice()) {
                     // The index of a tensor of any rank.
-                    (Op::Prim(Prim::Build), [n, Pat::Lam(binder, body)]) => {
-                        let n = self.at(n, repetition, scope)?;
-                        let f = self.lambda(binder, n.ty().clone(), body, repetition, scope)?;
-                        vec![n, f]
+                    (Op::Prim(Prim::Build | Prim::SumBuild), [before @ .., Pat::Lam(binder, body)]) => {
+                        let mut args = self.all(before, repetition, scope)?;
+                        let index = args.last().expect("a size").ty().clone();
+                        args.push(self.lambda(binder, index, body, repetition, scope)?);
+                        args
                     }
                     (Op::Prim(p), pats) if pats.iter().any(|p| matches!(p, Pat::Step(..))) => {
                         self.with_step(*p, pats, scope)?

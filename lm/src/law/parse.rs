@@ -134,16 +134,18 @@ impl<'a> Parser<'a> {
                 p = Pat::App(Op::Prim(Prim::LmTranspose), vec![p]);
             } else if !self.rest.trim_start().starts_with("..") && self.eat(".i") {
                 p = Pat::Component(Box::new(p));
-            } else if let Some(k) = self.component_of_pair() {
-                p = Pat::App(Op::Get(k, 2), vec![p]);
+            } else if let Some((k, n)) = self.component() {
+                p = Pat::App(Op::Get(k, n), vec![p]);
             } else {
                 return p;
             }
         }
     }
 
-    fn component_of_pair(&mut self) -> Option<usize> {
-        [1, 2].into_iter().find(|k| self.eat(&format!(".{k}")))
+    /// `.k` of a pair, `.k/n` of n components.
+    fn component(&mut self) -> Option<(usize, usize)> {
+        let of_three = (1..=3).find(|k| self.eat(&format!(".{k}/3"))).map(|k| (k, 3));
+        of_three.or_else(|| [1, 2].into_iter().find(|k| self.eat(&format!(".{k}"))).map(|k| (k, 2)))
     }
 
     fn atom(&mut self) -> Pat {

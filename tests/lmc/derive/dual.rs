@@ -68,7 +68,7 @@ const COSTS: &[Row] = &[
     ("dot",   1, &[Vector, Vector],         "2 size(v)",                         "0"),
     ("dot",   2, &[Vector, Vector],         "2 size(v)",                         "0"),
     ("norm",  1, &[Vector],                 "2 size(v) + 1",                     "3 size(v) + 3"),
-    ("vadd",  1, &[Vector, Vector],         "size(v)",                           "size(v)"),
+    ("vadd",  1, &[Vector, Vector],         "size(v)",                           "0"),
     ("smul",  2, &[Vector, Number],         "size(v)",                           "0"),
     ("lse",   1, &[Vector],                 "2 size(x) + 1",                     "3 size(x) + 1"),
     ("uMv",   2, &[Vector, Matrix, Vector], "2 size(u) size(v) + 2 size(u)",     "size(m).1 size(m).2"),
