@@ -35,13 +35,15 @@ pub struct Facts {
     equal: Vec<(Expr, Expr)>,
     /// What was read, where that was done before.
     read: Vec<Read>,
+    /// Numbers, and sizes that they are indices for: an element was read before.
+    below: Vec<(Expr, Expr)>,
     /// The directions, and the names of what depends on them.
     late: FxHashSet<u32>,
 }
 
 /// The number of facts that hold in blocks, at a point of a walk.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark(usize, usize, usize);
+pub struct Mark(usize, usize, usize, usize);
 
 /// The term of a name.
 #[derive(Clone, Debug)]
@@ -87,6 +89,13 @@ impl Facts {
         let read = read.map(|read| Read { sizes: read.sizes.iter().map(|n| self.number(n)).collect(), ..read });
         let read: Vec<Read> = read.collect();
         self.read.extend(read);
+        for (k, v) in reads::elements(&b.rhs) {
+            let n = self.size_of(v);
+            let ks = k.args_of(&Op::Tuple).map_or(vec![(k.clone(), n.clone())], |ks| {
+                ks.iter().enumerate().map(|(i, k)| (k.clone(), Expr::get(i + 1, n.clone()))).collect()
+            });
+            self.below.extend(ks);
+        }
     }
 
     /// Learns that a variable is an index of tensors of a size.
@@ -117,7 +126,7 @@ impl Facts {
 
     /// Returns a mark for [`Facts::forget_since`].
     pub fn mark(&self) -> Mark {
-        Mark(self.conditions.len(), self.equal.len(), self.read.len())
+        Mark(self.conditions.len(), self.equal.len(), self.read.len(), self.below.len())
     }
 
     /// Forgets what holds in a block only: the conditions, the equal sizes and the reads learnt since a mark.
@@ -125,6 +134,7 @@ impl Facts {
         self.conditions.truncate(mark.0);
         self.equal.truncate(mark.1);
         self.read.truncate(mark.2);
+        self.below.truncate(mark.3);
     }
 
     /// Returns what a name stands for, if that may take its place; and whether any part of it may.
@@ -147,6 +157,9 @@ impl Facts {
         let n = self.number(n);
         // What is known of the name itself, before its term.
         if self.size_of_index(k).is_some_and(|size| is_at_most(&size, &n)) {
+            return true;
+        }
+        if self.below.iter().any(|(read, size)| read == k && is_at_most(&self.number(size), &n)) {
             return true;
         }
         let (less, c) = base(&n);
@@ -334,6 +347,12 @@ impl Facts {
                 self.size_of(&args[0])
             }
             Kind::App(Op::Prim(Prim::Mul), args) => self.size_of(&args[1]),
+            Kind::App(Op::Get(..), args) => {
+                match self.term(&args[0]).map_or(&args[0], |(t, _)| t).args_of_prim(Prim::Unzip) {
+                    Some([v]) => self.size_of(v),
+                    _ => size(v),
+                }
+            }
             Kind::App(Op::Prim(Prim::Scanl), args) => Expr::prim(Prim::Add, [self.size_of(&args[2]), Expr::integer(1)]),
             Kind::App(Op::Prim(Prim::VecInit), args) => Expr::integer(args.len() as i64),
             _ => size(v),

@@ -16,7 +16,23 @@ pub(super) struct Read {
     pub(super) sizes: Vec<Expr>,
 }
 
-/// Returns what a term reads whenever it is computed.
+/// Returns the indices and the tensors of the elements that a term reads whenever it is computed, outside of loops.
+pub(super) fn elements(e: &Expr) -> Vec<(&Expr, &Expr)> {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => Vec::new(),
+        Kind::Let(bindings, body) => bindings.iter().map(|b| &b.rhs).chain([body]).flat_map(elements).collect(),
+        Kind::App(Op::If, args) => elements(&args[0]),
+        Kind::App(op, args) => {
+            let mut found: Vec<(&Expr, &Expr)> = args.iter().flat_map(elements).collect();
+            if *op == Op::Prim(Prim::Index) {
+                found.push((&args[0], &args[1]));
+            }
+            found
+        }
+    }
+}
+
+/// Returns what a term reads in loops whenever it is computed.
 pub(super) fn reads(e: &Expr) -> Vec<Read> {
     let mut found = Found { around: Vec::new(), out: Vec::new() };
     found.walk(e);

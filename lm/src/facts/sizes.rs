@@ -31,7 +31,7 @@ pub(super) fn is_size(e: &Expr) -> bool {
 /// Returns whether a term shows the size of its value.
 pub(super) fn has_size(e: &Expr) -> bool {
     match e.kind() {
-        Kind::Var(_) => true,
+        Kind::Var(_) | Kind::App(Op::Get(..), _) => true,
         Kind::App(Op::Prim(p), _) => matches!(
             p,
             Prim::Build

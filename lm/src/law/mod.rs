@@ -17,6 +17,7 @@ mod parse;
 mod pattern;
 mod rule;
 mod step;
+mod unzips;
 
 pub use context::{Context, Spaces, codomain, domain};
 pub use matching::{name_it, sum};
@@ -261,8 +262,15 @@ pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
         let linear = include_str!("../../laws/linear.laws").lines().filter_map(|line| read_line(line, false));
         let arrays = include_str!("../../laws/arrays.laws").lines().filter_map(|line| read_line(line, true));
         let table = linear.chain(arrays);
-        let native =
-            [native::NATIVE, matrix::MATRIX, one_hot::ONE_HOT, linear_step::LINEAR_STEP, factors::FACTORS].into_iter();
+        let native = [
+            native::NATIVE,
+            matrix::MATRIX,
+            one_hot::ONE_HOT,
+            linear_step::LINEAR_STEP,
+            factors::FACTORS,
+            unzips::UNZIPS,
+        ]
+        .into_iter();
         let native = native.flatten().map(|n| Law {
             name: n.name.into(),
             source: n.source.into(),

@@ -167,6 +167,22 @@ pub(super) fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
                 |r: &mut Random| Expr::tuple((0..n).map(|_| Expr::integer(r.below(2) as i64)).collect::<Vec<_>>());
             Expr::prim(Prim::Eq, [index(r), index(r)])
         }
+        "index-of-unzip" | "unzip-of-build" => {
+            let ty = Type::tuple(types.clone());
+            let i = 1 + r.below(types.len());
+            let k = supply.fresh("k", Type::Integer);
+            let first = Expr::prim(Prim::Eq, [Expr::var(&k), Expr::integer(0)]);
+            let element = Expr::conditional(first, r.term(&ty, 0), r.term(&ty, 0));
+            let build = Expr::prim(Prim::Build, [Expr::integer(1 + r.below(2) as i64), Expr::lam(k, element)]);
+            let component = |v| Expr::get(i, Expr::prim(Prim::Unzip, [v]));
+            match name {
+                "unzip-of-build" => component(build),
+                _ => {
+                    let delta = Expr::prim(Prim::DeltaAt, [build, Expr::integer(0), r.term(&ty, 0)]);
+                    Expr::prim(Prim::Index, [Expr::integer(0), component(delta)])
+                }
+            }
+        }
         "fold-linear-step" => linear_loop(r, &mut supply),
         "fold-integer" => {
             let (a, b) = (Expr::integer(r.small()), Expr::integer(r.small()));

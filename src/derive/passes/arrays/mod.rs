@@ -65,8 +65,11 @@ fn walked(
         let uses = occurrences(&body);
         let mut once = FxHashSet::default();
         used_once(&body, &mut FxHashSet::default(), &mut |x| uses.get(&x) == Some(&1), &mut once);
+        let mut read_once = FxHashSet::default();
+        // A use in a function counts twice.
+        arrays_read_once(&body, &Around::default(), &mut |x| uses.get(&x) == Some(&2), &mut read_once);
         let by = FxHashMap::default();
-        let mut walk = Walk { laws, hoists, effects, once, is_of_result: true, directions: 0, by, cx };
+        let mut walk = Walk { laws, hoists, effects, once, read_once, is_of_result: true, directions: 0, by, cx };
         let walked = walk.block(&body)?;
         let next = without_unused(&walked, effects, cx.rewrites);
         if next == body {
@@ -84,6 +87,8 @@ struct Walk<'a, 'b> {
     effects: &'a Effects,
     /// The variables that are used once, in the function and branch that binds them.
     once: FxHashSet<u32>,
+    /// The arrays of which each element is read at most once, in one loop.
+    read_once: FxHashSet<u32>,
     /// Whether the term is a part of the result, as it is: a `build` there is a loop over directions.
     is_of_result: bool,
     /// The number of loops over directions around.
@@ -137,7 +142,9 @@ impl Walk<'_, '_> {
         }
         let b = Binding { pattern: b.pattern.clone(), rhs };
         if !self.effects.in_term(&b.rhs) {
-            let is_once = matches!(&b.pattern, Pattern::Var(x) if self.once.contains(&x.id()));
+            let is_build = b.rhs.args_of_prim(Prim::Build).is_some();
+            let is_once = matches!(&b.pattern, Pattern::Var(x)
+                if self.once.contains(&x.id()) || is_build && self.read_once.contains(&x.id()));
             self.cx.context.facts.name(&b, is_once);
         }
         out.push(b);
@@ -344,6 +351,51 @@ fn used_once(e: &Expr, bound: &mut FxHashSet<u32>, is_once: &mut dyn FnMut(u32) 
             used_once(body, bound, is_once, found);
         }
         Kind::App(_, args) => args.iter().for_each(|a| used_once(a, bound, is_once, found)),
+    }
+}
+
+/// The variables of the function around, and of the one around that with the index of the loop between them.
+#[derive(Clone, Default)]
+struct Around {
+    bound: FxHashSet<u32>,
+    outer: Option<(u32, FxHashSet<u32>)>,
+}
+
+/// Collects the variables that are used once, in `index(i, x)` under the λi of a loop right below what binds them.
+fn arrays_read_once(e: &Expr, around: &Around, is_once: &mut dyn FnMut(u32) -> bool, found: &mut FxHashSet<u32>) {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => {}
+        Kind::Lam(_, body) => arrays_read_once(body, &Around::default(), is_once, found),
+        Kind::Let(bindings, body) => {
+            let mut around = around.clone();
+            for b in bindings {
+                arrays_read_once(&b.rhs, &around, is_once, found);
+                around.bound.extend(b.pattern.vars().iter().map(|x| x.id()));
+            }
+            arrays_read_once(body, &around, is_once, found);
+        }
+        Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) => {
+            let [before @ .., f] = args.as_slice() else { return };
+            before.iter().for_each(|a| arrays_read_once(a, around, is_once, found));
+            match f.kind() {
+                Kind::Lam(i, body) => {
+                    let outer = Some((i.id(), around.bound.clone()));
+                    arrays_read_once(body, &Around { bound: FxHashSet::default(), outer }, is_once, found);
+                }
+                _ => arrays_read_once(f, around, is_once, found),
+            }
+        }
+        Kind::App(op, args) => {
+            if let (Op::Prim(Prim::Index), Some((i, outer))) = (op, &around.outer)
+                && let [Some(k), Some(v)] = [args[0].as_var(), args[1].as_var()]
+                && k.id() == *i
+                && outer.contains(&v.id())
+                && is_once(v.id())
+            {
+                found.insert(v.id());
+            }
+            args.iter().for_each(|a| arrays_read_once(a, around, is_once, found));
+        }
     }
 }
 
