@@ -33,7 +33,7 @@ fn of_index(e: &Expr, cx: &Context) -> Option<Expr> {
     let (i, v) = component_of_unzip(of, cx)?;
     // Other arrays would be made at each index.
     let is_cheap = |delta: &[Expr]| delta.iter().all(|part| cx.facts.is_cheap(part));
-    let is_read = v.as_var().is_some() || v.args_of_prim(Prim::DeltaAt).is_some_and(is_cheap);
+    let is_read = cx.at_any_cost || v.as_var().is_some() || v.args_of_prim(Prim::DeltaAt).is_some_and(is_cheap);
     is_read.then(|| Expr::get(i, Expr::prim(Prim::Index, [k.clone(), v.clone()]).at(e.span())))
 }
 

@@ -46,6 +46,30 @@ const PROGRAM: &str = "
     (sumbuild (get$1$2 (size w)) (lam (p : Integer)
       (let (y (sumbuild (size h) (lam (q : Integer) (mul (index (tuple p q) w) (index q h)))))
         (mul y y))))))
+(def outer (Tensor 2 Float) ((u : Vec Float) (v : Vec Float))
+  (build (tuple (size u) (size v)) (lam (ij : Tuple Integer Integer) (let ((i j) ij) (mul (index i u) (index j v))))))
+(def nnmf_of_arrays Float ((u : Vec Float) (v : Vec Float) (a : Tensor 2 Float))
+  (sum (map2 (lam (p : Tuple Float Float) (let ((x y) p) (add (log x) (div y x)))) (outer u v) a)))
+(def cube Float ((x : Vec Float) (y : Vec Float) (z : Vec Float))
+  (sum (build (tuple (size x) (size y) (size z)) (lam (h : Tuple Integer Integer Integer)
+    (let ((i j k) h) (sin (mul (index i x) (mul (index j y) (index k z)))))))))
+(def both Float (x : Vec Float)
+  (sum (build (tuple (size x) (size x)) (lam (h : Tuple Integer Integer)
+    (let ((i j) h) (mul (index i x) (index j x)))))))
+(def mse Float ((x : Vec Float) (w : Tensor 2 Float) (y : Vec Float))
+  (let (r (sub (build (size y) (lam (i : Integer)
+          (sumbuild (size x) (lam (j : Integer) (mul (index (tuple i j) w) (index j x)))))) y))
+    (div (ts_dot r r) (to_float (size y)))))
+(def rows Float ((a : Tensor 2 Float) (x : Vec Float))
+  (let ((n m) (size a))
+    (sum (map (lam (row : Vec Float) (exp (ts_dot row x)))
+              (build n (lam (i : Integer) (build m (lam (j : Integer) (index (tuple i j) a)))))))))
+(def softmax_at Float ((x : Vec Float) (k : Integer))
+  (let ((e (map exp x)) (p (ts_scale (div 1.0 (sum e)) e))) (neg (log (index k p)))))
+(def pairs Float (v : Vec (Tuple Float Float))
+  (sum (map (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) v)))
+(def named Float ((a : Vec Float) (x : Vec Float))
+  (let (v (map exp a)) (sumbuild (size v) (lam (k : Integer) (sin (mul (index k v) (index k x)))))))
 (def prod Float (v : Vec Float) (fold (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0 v))
 (def last Float (v : Vec Float)
   (index (size v) (scanl (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0 v)))
@@ -67,6 +91,10 @@ fn vector(n: usize) -> Value {
 
 fn places(n: usize) -> Value {
     Value::vector((0..n).map(|i| Value::Integer((i * i % n) as i64)).collect())
+}
+
+fn pairs(n: usize) -> Value {
+    Value::vector((0..n).map(|i| Value::Tuple(vec![Value::Float(0.5 + i as f64), Value::Float(1.5)])).collect())
 }
 
 fn matrix(n: usize) -> Value {
@@ -109,6 +137,16 @@ const ROWS: &[Row] = &[
     (Own,        "trace_of_product", 1, |n| vec![matrix(n), matrix(n)],            |n| 2 * n * n - 1,     |_| 0),
     (Own,        "nnmf",             1, |n| vec![vector(n), vector(n), matrix(n)], |n| 5 * n * n - 1,     |n| 9 * n * n),
     (Own,        "variance",         1, |n| vec![vector(n)],                       |n| 4 * n,             |n| 9 * n + 2),
+    (Own,        "nnmf_of_arrays",   2, |n| vec![vector(n), vector(n), matrix(n)], |n| 5 * n * n - 1, |n| 10 * n * n),
+    (Own,        "cube",             2, |n| vec![vector(n), vector(n), vector(n)], |n| 4 * n * n * n - 1, |n| 5 * n * n * n + 2 * n * n),
+    (Own,        "both",             1, |n| vec![vector(n)],                       |n| 2 * n * n - 1, |n| n + 1),
+    (Own,        "rows",             1, |n| vec![matrix(n), vector(n)],            |n| 2 * n * n + n - 1, |n| 3 * n * n),
+    (Own,        "rows",             2, |n| vec![matrix(n), vector(n)],            |n| 2 * n * n + n - 1, |n| 4 * n * n),
+    (Own,        "softmax_at",       1, |n| vec![vector(n), Value::Integer(1)],    |n| 3 * n + 2, |n| 9 * n + 3),
+    (Own,        "pairs",            1, |n| vec![pairs(n)],                        |n| 2 * n - 1, |_| 0),
+    (Own,        "named",            1, |n| vec![vector(n), vector(n)],            |n| 4 * n - 1, |n| 5 * n),
+    (Early,      "mse",              1, |n| vec![vector(n), matrix(n), vector(n)], |n| 2 * n * n + 2 * n, |n| 4 * n * n + n + 2),
+    (Early,      "mse",              2, |n| vec![vector(n), matrix(n), vector(n)], |n| 2 * n * n + 2 * n, |n| 4 * n * n + 2),
     (Early,      "llsq",             2, |n| vec![matrix(n), vector(n), vector(n)], |n| 2 * n * n + 2 * n - 1, |n| 5 * n * n),
     (Gather,     "gather",           1, |n| vec![vector(n), places(n)],            |n| 2 * n - 1,         |n| 2 * n),
     (Chain,      "two_layers",       1, |n| vec![matrix(n), matrix(n), vector(n)], |n| 4 * n * n + n - 1, |n| 6 * n * n - n),

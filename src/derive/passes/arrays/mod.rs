@@ -142,9 +142,10 @@ impl Walk<'_, '_> {
         }
         let b = Binding { pattern: b.pattern.clone(), rhs };
         if !self.effects.in_term(&b.rhs) {
-            let is_build = b.rhs.args_of_prim(Prim::Build).is_some();
+            // Where no direction counts, another array may be the same, and be made once for both.
+            let is_late_build = || b.rhs.args_of_prim(Prim::Build).is_some() && self.cx.context.facts.is_late(&b.rhs);
             let is_once = matches!(&b.pattern, Pattern::Var(x)
-                if self.once.contains(&x.id()) || is_build && self.read_once.contains(&x.id()));
+                if self.once.contains(&x.id()) || self.read_once.contains(&x.id()) && is_late_build());
             self.cx.context.facts.name(&b, is_once);
         }
         out.push(b);
