@@ -21,10 +21,19 @@ pub const CONTENDERS: &[Contender] = &[
     Contender::new("PyTorch", Kind::Python("with_torch.py", &[])),
 ];
 
+/// A strategy that leaves groups of laws out.
+macro_rules! without {
+    ($name:literal) => {
+        dual($name, (concat!($name, ".strategy"), include_str!(concat!("strategies/", $name, ".strategy"))))
+    };
+}
+
 /// One group of laws after the other.
 pub const ABLATION: &[Contender] = &[
+    without!("called"),
     dual("naive", NAIVE),
-    dual("fused", ("fused.strategy", include_str!("strategies/fused.strategy"))),
-    dual("normalised", ("normalised.strategy", include_str!("strategies/normalised.strategy"))),
+    without!("fused"),
+    without!("normalised"),
+    without!("hoisted"),
     dual("dual", ("", "")),
 ];

@@ -2,6 +2,7 @@
 // for a cotangent, which is the last argument.
 
 #include "input.h"
+#include "largest.h"
 #include <algorithm>
 #include <vector>
 
@@ -36,17 +37,7 @@ void max_value(const Input *in, double *out) {
   *out = largest;
 }
 
-// 1 at the first of the largest elements.
-void max_gradient(const Input *in, double *__restrict out) {
-  const double *v = in[0].floats;
-  const int64_t n = in[0].size[0];
-  int64_t best = 0;
-  for (int64_t i = 1; i < n; i++) {
-    best = v[i] > v[best] ? i : best;
-  }
-  std::fill_n(out, n, 0.0);
-  out[best] = 1.0;
-}
+void max_gradient(const Input *in, double *__restrict out) { largest_gradient(in, out); }
 
 void vsum_value(const Input *in, double *out) {
   const double *v = in[0].floats;

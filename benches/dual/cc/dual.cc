@@ -1,6 +1,7 @@
 // Derivatives by one argument of small functions, and of the loss of a factorisation: `ks/`.
 
 #include "input.h"
+#include "largest.h"
 #include <algorithm>
 
 extern "C" {
@@ -8,17 +9,7 @@ extern "C" {
 // The derivative of v . w by v is w.
 void dot_by_v_gradient(const Input *in, double *__restrict out) { std::copy_n(in[1].floats, in[1].size[0], out); }
 
-// 1 at the first of the largest elements.
-void largest_by_v_gradient(const Input *in, double *__restrict out) {
-  const double *v = in[0].floats;
-  const int64_t n = in[0].size[0];
-  int64_t best = 0;
-  for (int64_t i = 1; i < n; i++) {
-    best = v[i] > v[best] ? i : best;
-  }
-  std::fill_n(out, n, 0.0);
-  out[best] = 1.0;
-}
+void largest_by_v_gradient(const Input *in, double *__restrict out) { largest_gradient(in, out); }
 
 void vsum_by_v_gradient(const Input *in, double *out) { std::fill_n(out, in[0].size[0], 1.0); }
 
