@@ -79,7 +79,7 @@ functions! {
     Atan2   "atan2"  Binary(f64::atan2),   Slow  Libmvec  "S(y / (x * x + y * y)) ⋈ S(-(x / (x * x + y * y)))";
     Erf     "erf"    Unary(erf),           Slow  Libmvec  "S(1.1283791670955126 * exp(-(x * x)))";
     Lgamma  "lgamma" Unary(lgamma),        Slow  Never    "S(digamma(x))";
-    Pow     "pow"    Binary(f64::powf),    Slow  Libmvec  "S(if y == 0.0 then 0.0 else y * pow(x, y - 1.0)) ⋈ S(if x == 0.0 then (if y > 0.0 then 0.0 else pow(x, y) * log(x)) else pow(x, y) * log(x))";
+    Pow     "pow"    Binary(f64::powf),    Slow  Libmvec  "S(if y == 0.0 then (if x == 0.0 then 0.0 else y / x) else y * pow(x, y - 1.0)) ⋈ S(if x == 0.0 then (if y > 0.0 then 0.0 else pow(x, y) * log(x)) else pow(x, y) * log(x))";
 }
 
 impl Libm {

@@ -23,6 +23,9 @@ use reads::Read;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizes::{base, has_size, is_at_most, is_size, of_components, shifted, size};
 
+/// The most nodes of a term that is cheap to compute again.
+const MOST_CHEAP: usize = 60;
+
 /// What is known.
 #[derive(Debug, Default)]
 pub struct Facts {
@@ -51,6 +54,9 @@ struct Named {
     term: Expr,
     /// Whether the name is used once, where it is evaluated at most as often as the term.
     is_once: bool,
+    /// Its value as a size, and its own size, without names: sizes of many layers would be walked again for each use.
+    number: Option<Expr>,
+    size: Option<Expr>,
 }
 
 impl Facts {
@@ -73,12 +79,12 @@ impl Facts {
             self.late.extend(b.pattern.vars().iter().map(Var::id));
         }
         if let Pattern::Var(x) = &b.pattern {
-            self.names.insert(x.id(), Named { term: b.rhs.clone(), is_once });
+            self.insert(x, b.rhs.clone(), is_once);
         }
         if let (Pattern::Tuple(xs), true) = (&b.pattern, is_size(&b.rhs)) {
             for (i, x) in xs.iter().enumerate() {
                 let term = Expr::get(i + 1, b.rhs.clone());
-                self.names.insert(x.id(), Named { term, is_once: false });
+                self.insert(x, term, false);
             }
         }
         if let Some([v, w]) = b.rhs.args_of_prim(Prim::CommonSize) {
@@ -96,6 +102,12 @@ impl Facts {
             });
             self.below.extend(ks);
         }
+    }
+
+    fn insert(&mut self, x: &Var, term: Expr, is_once: bool) {
+        let number = is_size(&term).then(|| self.number(&term));
+        let size = (matches!(term.ty(), Type::Tensor(..)) && has_size(&term)).then(|| self.size_of(&term));
+        self.names.insert(x.id(), Named { term, is_once, number, size });
     }
 
     /// Learns that a variable is an index of tensors of a size.
@@ -267,6 +279,11 @@ impl Facts {
     /// Returns whether it costs no more to compute a term again than to read its value: a few operations on numbers, no
     /// loop and no function of the C library.
     pub fn is_cheap(&self, e: &Expr) -> bool {
+        // Copies of copies would grow without end.
+        e.size() <= MOST_CHEAP && self.has_cheap_parts(e)
+    }
+
+    fn has_cheap_parts(&self, e: &Expr) -> bool {
         match e.kind() {
             Kind::Const(_) | Kind::Var(_) | Kind::App(Op::Dummy, _) => true,
             Kind::App(op, args) => {
@@ -276,7 +293,7 @@ impl Facts {
                     Op::Prim(p) => p.cost() == Cost::Cheap && p.effect() != Effect::Shows && is_scalar(e.ty()),
                     _ => false,
                 };
-                is_cheap && args.iter().all(|a| self.is_cheap(a))
+                is_cheap && args.iter().all(|a| self.has_cheap_parts(a))
             }
             Kind::Let(..) | Kind::Lam(..) => false,
         }
@@ -291,8 +308,8 @@ impl Facts {
 
     fn number_shown(&self, e: &Expr) -> Expr {
         match e.kind() {
-            Kind::Var(x) => match self.names.get(&x.id()) {
-                Some(named) if is_size(&named.term) => self.number(&named.term),
+            Kind::Var(x) => match self.names.get(&x.id()).and_then(|named| named.number.as_ref()) {
+                Some(number) if number != e => self.number(number),
                 _ => e.clone(),
             },
             Kind::App(Op::Tuple, parts) => of_components(parts.iter().map(|p| self.number(p)).collect()),
@@ -335,9 +352,9 @@ impl Facts {
 
     fn size_shown(&self, v: &Expr) -> Expr {
         match v.kind() {
-            Kind::Var(x) => match self.names.get(&x.id()) {
-                Some(named) if has_size(&named.term) => self.size_of(&named.term),
-                _ => size(v),
+            Kind::Var(x) => match self.names.get(&x.id()).and_then(|named| named.size.as_ref()) {
+                Some(size) => self.number(size),
+                None => size(v),
             },
             Kind::App(Op::Prim(Prim::Build), args) => self.number(&args[0]),
             Kind::App(Op::Prim(Prim::DeltaAt | Prim::Add | Prim::Sub | Prim::Neg | Prim::Into), args) => {

@@ -6,6 +6,7 @@
 pub mod check;
 mod condition;
 mod context;
+mod elements;
 mod factors;
 pub mod instance;
 mod linear_step;
@@ -268,6 +269,7 @@ pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
             one_hot::ONE_HOT,
             linear_step::LINEAR_STEP,
             factors::FACTORS,
+            elements::ELEMENTS,
             unzips::UNZIPS,
         ]
         .into_iter();

@@ -18,6 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) static ONE_HOT: &[Native] = &[
     Native { name: "sum-one-hot",      source: "sec. 4", text: "sum(build(n, λi. if i == k then x else 0)) = if k < $as_size(n) and 0 <= k then x[i := k] else sum(build(n, λi. 0))", head: Some(Head::Prim(Prim::Sum)),      rewrite: of_sum },
     Native { name: "eq-of-tuples",     source: "derived", text: "k == (l1, .., ln) = k.1 == l1 and .. and k.n == ln", head: Some(Head::Prim(Prim::Eq)), rewrite: of_tuples },
+    Native { name: "eq-of-shift",      source: "derived", text: "k + m == l = k == l - m, l depends on a direction, and k and m do not", head: Some(Head::Prim(Prim::Eq)), rewrite: of_shift },
     Native { name: "in-range",         source: "derived", text: "k < n = true, for an index k of tensors of size n", head: Some(Head::Prim(Prim::Lt)), rewrite: in_known_range },
     Native { name: "sumbuild-one-hot", source: "sec. 4", text: "sumbuild(w, n, λi. if i == k then x else 0) = if k < $as_size(n) and 0 <= k then x[i := k] else ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)), rewrite: of_sumbuild },
 ];
@@ -56,6 +57,28 @@ fn in_known_range(e: &Expr, cx: &Context) -> Option<Expr> {
     let [k, n] = e.args_of_prim(Prim::Lt)? else { return None };
     let is_index = *k.ty() == Type::Integer && cx.facts.is_below(k, n);
     is_index.then(|| Expr::constant(Constant::Bool(true)))
+}
+
+/// Brings an index to a side of its own: so also for k - m, and for m - k.
+fn of_shift(e: &Expr, cx: &Context) -> Option<Expr> {
+    let [a, b] = e.args_of_prim(Prim::Eq)? else { return None };
+    let is_late = |e: &Expr| cx.facts.is_late(e) || cx.at_any_cost;
+    let alone = |shifted: &Expr, l: &Expr| {
+        if *l.ty() != Type::Integer || !is_late(l) || cx.facts.is_late(shifted) {
+            return None;
+        }
+        let is_index = |e: &Expr| e.as_var().is_some_and(|x| cx.facts.is_index(x) || cx.at_any_cost);
+        let (k, other) = match (shifted.args_of_prim(Prim::Add), shifted.args_of_prim(Prim::Sub)) {
+            (Some([k, m] | [m, k]), _) if is_index(k) && !is_index(m) => {
+                (k, Expr::prim(Prim::Sub, [l.clone(), m.clone()]))
+            }
+            (_, Some([k, m])) if is_index(k) && !is_index(m) => (k, Expr::prim(Prim::Add, [l.clone(), m.clone()])),
+            (_, Some([m, k])) if is_index(k) && !is_index(m) => (k, Expr::prim(Prim::Sub, [m.clone(), l.clone()])),
+            _ => return None,
+        };
+        Some(Expr::prim(Prim::Eq, [k.clone(), other]))
+    };
+    alone(a, b).or_else(|| alone(b, a))
 }
 
 /// Compares indices of several dimensions number by number.
@@ -144,10 +167,10 @@ fn in_range(k: &Expr, n: &Expr, place: Span) -> Expr {
     }
 }
 
-/// Returns whether an index is built of names, numbers and their components only.
+/// Returns whether an index is built of names, numbers, their components, sums and differences only.
 fn is_plain(k: &Expr) -> bool {
     match k.kind() {
-        Kind::App(Op::Tuple | Op::Get(..), args) => args.iter().all(is_plain),
+        Kind::App(Op::Tuple | Op::Get(..) | Op::Prim(Prim::Add | Prim::Sub), args) => args.iter().all(is_plain),
         _ => k.is_atom(),
     }
 }

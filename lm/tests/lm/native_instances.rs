@@ -183,6 +183,21 @@ pub(super) fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
                 }
             }
         }
+        "eq-of-shift" => {
+            let (k, m) = (Expr::var(&supply.fresh("k", Type::Integer)), Expr::integer(r.small()));
+            let shifted = match r.below(3) {
+                0 => Expr::prim(Prim::Add, [k, m]),
+                1 => Expr::prim(Prim::Sub, [k, m]),
+                _ => Expr::prim(Prim::Sub, [m, k]),
+            };
+            Expr::prim(Prim::Eq, [shifted, Expr::integer(r.small())])
+        }
+        "index-of-terms" => {
+            let ty = r.ty(1);
+            let v = r.term(&Type::vec(ty.clone()), 0);
+            let scaled = Expr::prim(Prim::Mul, [r.term(&Type::Float, 0), Expr::prim(Prim::Neg, [v.clone()])]);
+            Expr::prim(Prim::Index, [Expr::integer(0), Expr::prim(Prim::Add, [v, scaled])])
+        }
         "fold-linear-step" => linear_loop(r, &mut supply),
         "fold-integer" => {
             let (a, b) = (Expr::integer(r.small()), Expr::integer(r.small()));

@@ -70,6 +70,18 @@ const PROGRAM: &str = "
   (sum (map (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) v)))
 (def named Float ((a : Vec Float) (x : Vec Float))
   (let (v (map exp a)) (sumbuild (size v) (lam (k : Integer) (sin (mul (index k v) (index k x)))))))
+(def relu Float (v : Vec Float) (sum (map (lam (x : Float) (if (gt x 0.0) x 0.0)) v)))
+(def nested Float (a : Tensor 2 Float)
+  (let ((r c) (size a))
+    (sumbuild r (lam (i : Integer) (sumbuild c (lam (j : Integer) (sin (index (tuple i j) a))))))))
+(def rowwise Float (a : Tensor 2 Float)
+  (let ((r c) (size a))
+    (sumbuild r (lam (i : Integer) (log (sumbuild c (lam (j : Integer) (exp (index (tuple i j) a)))))))))
+(def twice Float (v : Vec Float) (let (u (map sin (add v v))) (sum (map sin (add u v)))))
+(def steps Float (v : Vec Float)
+  (sumbuild (sub (size v) 1) (lam (i : Integer) (sin (sub (index (add i 1) v) (index i v))))))
+(def layer (Vec Float) (v : Vec Float) (map (lam (x : Float) (if (gt x 5.0) (mul x x) (sin x))) v))
+(def layers Float (v : Vec Float) (sum (layer (layer (layer (layer v))))))
 (def prod Float (v : Vec Float) (fold (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0 v))
 (def last Float (v : Vec Float)
   (index (size v) (scanl (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0 v)))
@@ -137,14 +149,20 @@ const ROWS: &[Row] = &[
     (Own,        "trace_of_product", 1, |n| vec![matrix(n), matrix(n)],            |n| 2 * n * n - 1,     |_| 0),
     (Own,        "nnmf",             1, |n| vec![vector(n), vector(n), matrix(n)], |n| 5 * n * n - 1,     |n| 9 * n * n),
     (Own,        "variance",         1, |n| vec![vector(n)],                       |n| 4 * n,             |n| 9 * n + 2),
-    (Own,        "nnmf_of_arrays",   2, |n| vec![vector(n), vector(n), matrix(n)], |n| 5 * n * n - 1, |n| 10 * n * n),
+    (Own,        "nnmf_of_arrays",   2, |n| vec![vector(n), vector(n), matrix(n)], |n| 5 * n * n - 1, |n| 9 * n * n),
     (Own,        "cube",             2, |n| vec![vector(n), vector(n), vector(n)], |n| 4 * n * n * n - 1, |n| 5 * n * n * n + 2 * n * n),
     (Own,        "both",             1, |n| vec![vector(n)],                       |n| 2 * n * n - 1, |n| n + 1),
     (Own,        "rows",             1, |n| vec![matrix(n), vector(n)],            |n| 2 * n * n + n - 1, |n| 3 * n * n),
     (Own,        "rows",             2, |n| vec![matrix(n), vector(n)],            |n| 2 * n * n + n - 1, |n| 4 * n * n),
-    (Own,        "softmax_at",       1, |n| vec![vector(n), Value::Integer(1)],    |n| 3 * n + 2, |n| 9 * n + 3),
+    (Own,        "softmax_at",       1, |n| vec![vector(n), Value::Integer(1)],    |n| 3 * n + 2, |n| 8 * n + 4),
     (Own,        "pairs",            1, |n| vec![pairs(n)],                        |n| 2 * n - 1, |_| 0),
     (Own,        "named",            1, |n| vec![vector(n), vector(n)],            |n| 4 * n - 1, |n| 5 * n),
+    (Own,        "relu",             1, |n| vec![vector(n)],                       |_| 0, |_| 0),
+    (Own,        "nested",           1, |n| vec![matrix(n)],                       |_| 0, |_| 0),
+    (Own,        "rowwise",          1, |n| vec![matrix(n)],                       |_| 0, |_| 0),
+    (Own,        "twice",            1, |n| vec![vector(n)],                       |_| 0, |_| 0),
+    (Own,        "steps",            1, |n| vec![vector(n)],                       |_| 0, |_| 0),
+    (Own,        "layers",           1, |n| vec![vector(n)],                       |_| 0, |_| 0),
     (Early,      "mse",              1, |n| vec![vector(n), matrix(n), vector(n)], |n| 2 * n * n + 2 * n, |n| 4 * n * n + n + 2),
     (Early,      "mse",              2, |n| vec![vector(n), matrix(n), vector(n)], |n| 2 * n * n + 2 * n, |n| 4 * n * n + 2),
     (Early,      "llsq",             2, |n| vec![matrix(n), vector(n), vector(n)], |n| 2 * n * n + 2 * n - 1, |n| 5 * n * n),

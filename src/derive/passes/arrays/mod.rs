@@ -69,7 +69,18 @@ fn walked(
         // A use in a function counts twice.
         arrays_read_once(&body, &Around::default(), &mut |x| uses.get(&x) == Some(&2), &mut read_once);
         let by = FxHashMap::default();
-        let mut walk = Walk { laws, hoists, effects, once, read_once, is_of_result: true, directions: 0, by, cx };
+        let mut walk = Walk {
+            laws,
+            hoists,
+            effects,
+            once,
+            read_once,
+            is_of_result: true,
+            directions: 0,
+            of_steps: FxHashSet::default(),
+            by,
+            cx,
+        };
         let walked = walk.block(&body)?;
         let next = without_unused(&walked, effects, cx.rewrites);
         if next == body {
@@ -93,6 +104,8 @@ struct Walk<'a, 'b> {
     is_of_result: bool,
     /// The number of loops over directions around.
     directions: usize,
+    /// What depends on the step of a loop below a direction.
+    of_steps: FxHashSet<u32>,
     /// What takes the place of a name.
     by: FxHashMap<u32, Expr>,
     cx: &'a mut Rewriter<'b>,
@@ -141,11 +154,15 @@ impl Walk<'_, '_> {
             _ => {}
         }
         let b = Binding { pattern: b.pattern.clone(), rhs };
+        if self.is_of_steps(&b.rhs) {
+            self.of_steps.extend(b.pattern.vars().iter().map(Var::id));
+        }
         if !self.effects.in_term(&b.rhs) {
             // Where no direction counts, another array may be the same, and be made once for both.
-            let is_late_build = || b.rhs.args_of_prim(Prim::Build).is_some() && self.cx.context.facts.is_late(&b.rhs);
+            let facts = &self.cx.context.facts;
+            let is_late_array = || is_made_by_elements(&b.rhs, facts) && facts.is_late(&b.rhs);
             let is_once = matches!(&b.pattern, Pattern::Var(x)
-                if self.once.contains(&x.id()) || self.read_once.contains(&x.id()) && is_late_build());
+                if self.once.contains(&x.id()) || self.read_once.contains(&x.id()) && is_late_array());
             self.cx.context.facts.name(&b, is_once);
         }
         out.push(b);
@@ -210,10 +227,14 @@ impl Walk<'_, '_> {
         Ok(if new == *e { e.clone() } else { new.at(e.span()) })
     }
 
+    fn is_of_steps(&self, e: &Expr) -> bool {
+        !self.of_steps.is_empty() && free_variables(e).iter().any(|x| self.of_steps.contains(&x.id()))
+    }
+
     /// Returns whether a term is a loop that is computed once for all directions, so that no branch is its place.
     fn leaves_loop(&self, e: &Expr) -> bool {
         let is_loop = || e.any(|e| matches!(e.kind(), Kind::Lam(..)));
-        self.directions > 0 && is_loop() && !self.cx.context.facts.is_late(e)
+        self.directions > 0 && is_loop() && !self.cx.context.facts.is_late(e) && !self.is_of_steps(e)
     }
 
     fn application(&mut self, op: &Op, args: &[Expr], out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
@@ -238,6 +259,8 @@ impl Walk<'_, '_> {
                 }
                 if is_direction {
                     facts.direction(x);
+                } else if self.directions > 0 {
+                    self.of_steps.insert(x.id());
                 }
             }
             let arg = self.term(&arg, out)?;
@@ -352,6 +375,17 @@ fn used_once(e: &Expr, bound: &mut FxHashSet<u32>, is_once: &mut dyn FnMut(u32) 
             used_once(body, bound, is_once, found);
         }
         Kind::App(_, args) => args.iter().for_each(|a| used_once(a, bound, is_once, found)),
+    }
+}
+
+/// Returns whether an element of an array is made of a number that is cheap and elements of others at its place.
+fn is_made_by_elements(e: &Expr, facts: &lm::facts::Facts) -> bool {
+    let is_made = |e: &Expr| e.is_atom() || is_made_by_elements(e, facts);
+    match e.kind() {
+        Kind::App(Op::Prim(Prim::Build | Prim::DeltaAt), _) => true,
+        Kind::App(Op::Prim(Prim::Add | Prim::Sub | Prim::Neg), args) => args.iter().all(is_made),
+        Kind::App(Op::Prim(Prim::Mul), args) => facts.is_cheap(&args[0]) && is_made(&args[1]),
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
     }
 }
 
