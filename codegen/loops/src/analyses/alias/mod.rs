@@ -6,7 +6,7 @@
 //! ```text
 //! x = load b[i]                                 x has what lies in b
 //! x = b[i..], b as T, b after slide             x has what b has
-//! store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
+//! store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b (no scalars)
 //! x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
 //! x.. = call f(a..)                             x has a new root, and all that is in each a that f does not change
 //! ```
@@ -241,12 +241,14 @@ impl<'a> AliasFinder<'a> {
                 let (roots, inner) = (self.roots(b), self.roots(a));
                 self.add_content(&roots, &inner);
             }
-            Memory::Move { to, from, .. } => {
+            // No address lies where scalars are moved: a record has addresses beside them, but is never moved itself.
+            Memory::Move { to, from, .. } if is_table(self.function, from) => {
                 let (roots, inner) = (self.roots(to), self.roots_inside(from));
                 self.add_content(&roots, &inner);
             }
             Memory::Store(..)
             | Memory::Load(..)
+            | Memory::Move { .. }
             | Memory::Zero(..)
             | Memory::Add(..)
             | Memory::Mark(_)
@@ -302,6 +304,11 @@ impl<'a> AliasFinder<'a> {
     fn add_content(&mut self, roots: &Roots, inner: &Roots) {
         self.changed |= self.aliases.contents.hold(roots, inner);
     }
+}
+
+/// Returns whether the elements of a buffer are buffers.
+fn is_table(function: &Function, a: &Operand) -> bool {
+    function.ty(a).element().is_some_and(|element| element.as_scalar().is_none())
 }
 
 fn is_buffer_operand(function: &Function, a: &Operand) -> bool {
