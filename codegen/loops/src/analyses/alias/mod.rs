@@ -6,10 +6,12 @@
 //! ```text
 //! x = load b[i]                                 x has what lies in b
 //! x = b[i..], b as T, b after slide             x has what b has
-//! store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b (no scalars)
+//! store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
 //! x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
 //! x.. = call f(a..)                             x has a new root, and all that is in each a that f does not change
 //! ```
+//!
+//! A move of scalars moves no address, so nothing comes to lie in b.
 //!
 //! Buffers of different roots share no memory that anything writes. Lowering adds only to memory that it made for the
 //! purpose. It gives that memory to a function as the place of a sum, for one argument only.

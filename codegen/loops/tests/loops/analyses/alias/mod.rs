@@ -103,3 +103,11 @@ fn a_function_may_write_to_a_copy_of_a_parameter() {
     assert_eq!(written_of(&copied("[[float]]", "move %3[0..1] <- x%1[0..1]", "rows")), Written::from([1]));
     assert_eq!(written_of(&copied("[[float]]", row, "rows")), Written::new());
 }
+
+#[test]
+fn addresses_are_set_right_only_in_what_slid() {
+    let f = "fun f(x%0: [[float]]) -> ([[float]]) {\n  %1 = mark\n  %2 = mark\n  %3 = slide %2 to %1\n  \
+             %4 = x%0 after slide %2 by %3\n  %5 = %4 before x%0\n  if %5 {\n    %6 = load %4[0]\n    \
+             %7 = %6 after slide %2 by %3\n    store %4[0] = %7\n    yield\n  } else {\n    yield\n  }\n  yield %4\n}\n";
+    assert_eq!(written(&parse(f)), [Written::new()]);
+}
