@@ -11,7 +11,7 @@
 //! in b came there since b was allocated, and in that time nothing in front of b is set again. Where anything may lie
 //! in b of which it is not known when it was allocated, nothing is known of x.
 
-use super::{Aliases, is_buffer, is_buffer_operand};
+use super::{Aliases, is_buffer, is_buffer_operand, is_table};
 use crate::analyses::roots::Roots;
 use crate::ir::{Function, Local, Memory, Operand, Stmt};
 use rustc_hash::FxHashMap;
@@ -60,8 +60,7 @@ impl AllocFinder<'_> {
                 Some((b.local()?, self.order_of(a)))
             }
             Stmt::Memory(Memory::Move { to, from, .. }) => {
-                let holds = self.function.ty(to).element().is_some_and(|element| element.as_scalar().is_none());
-                holds.then(|| Some((to.local()?, self.order_inside(from))))?
+                is_table(self.function, to).then(|| Some((to.local()?, self.order_inside(from))))?
             }
             _ => None,
         }

@@ -11,6 +11,8 @@
 //! x.. = call f(a..)                             x has a new root, and all that is in each a that f does not change
 //! ```
 //!
+//! A move of scalars moves no address, so nothing comes to lie in b.
+//!
 //! Buffers of different roots share no memory that anything writes. Lowering adds only to memory that it made for the
 //! purpose. It gives that memory to a function as the place of a sum, for one argument only.
 //!
@@ -241,12 +243,14 @@ impl<'a> AliasFinder<'a> {
                 let (roots, inner) = (self.roots(b), self.roots(a));
                 self.add_content(&roots, &inner);
             }
-            Memory::Move { to, from, .. } => {
+            // No address lies where scalars are moved: a record has addresses beside them, but is never moved itself.
+            Memory::Move { to, from, .. } if is_table(self.function, from) => {
                 let (roots, inner) = (self.roots(to), self.roots_inside(from));
                 self.add_content(&roots, &inner);
             }
             Memory::Store(..)
             | Memory::Load(..)
+            | Memory::Move { .. }
             | Memory::Zero(..)
             | Memory::Add(..)
             | Memory::Mark(_)
@@ -302,6 +306,11 @@ impl<'a> AliasFinder<'a> {
     fn add_content(&mut self, roots: &Roots, inner: &Roots) {
         self.changed |= self.aliases.contents.hold(roots, inner);
     }
+}
+
+/// Returns whether the elements of a buffer are buffers.
+fn is_table(function: &Function, a: &Operand) -> bool {
+    function.ty(a).element().is_some_and(|element| element.as_scalar().is_none())
 }
 
 fn is_buffer_operand(function: &Function, a: &Operand) -> bool {

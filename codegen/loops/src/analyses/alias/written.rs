@@ -2,10 +2,11 @@
 
 use super::{Aliases, Written, is_buffer};
 use crate::analyses::roots::{Root, Roots};
-use crate::ir::{FunId, Function, Local, Module, Stmt};
+use crate::ir::{FunId, Function, Local, Memory, Module, Stmt};
 use petgraph::Direction;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 
 /// Finds what each function writes to, callees first.
@@ -56,10 +57,19 @@ fn callees(function: &Function) -> BTreeSet<usize> {
 }
 
 /// Finds the parameters that a function writes to, given those that its callees write to.
+///
+/// What is written through `b after slide` is no parameter. Lowering sets the addresses in a table right only where it
+/// slid, so where it was taken since the mark; elsewhere it adds only to what it made. The roots of the table are also
+/// those of what would not have slid.
 pub fn written_by(function: &Function, aliases: &Aliases, written: &[Written]) -> Written {
     let mut roots = Roots::new();
+    let mut slid = FxHashSet::default();
     function.body.visit(&mut |stmt| {
-        stmt.writes().into_iter().for_each(|x| roots.extend(aliases.roots(x)));
+        if let Stmt::Memory(Memory::Slid { target, .. }) = stmt {
+            slid.insert(*target);
+        }
+        let changed = stmt.writes().filter(|x| !slid.contains(x));
+        changed.into_iter().for_each(|x| roots.extend(aliases.roots(x)));
         stmt.hands_over(written).into_iter().for_each(|x| roots.extend(&aliases.reach(x)));
     });
     let is_written = |x: &Local| roots.contains(&Root::Made(*x)) || roots.contains(&Root::Inside(*x));

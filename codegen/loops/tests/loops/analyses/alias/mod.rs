@@ -84,3 +84,30 @@ fn what_recursive_functions_write_to_is_found() {
     // h writes to its first parameter, so f does by way of g; h hands the first on to f, and the second; g swaps them.
     assert_eq!(written(&module), [Written::from([0]), Written::from([1]), Written::from([0]), Written::from([1])]);
 }
+
+#[test]
+fn a_function_may_write_to_a_copy_of_a_parameter() {
+    // The second function gives its parameter back, or copies it and hands the copy on to the first. It writes to a row
+    // of a copied table, too: that row is the parameter's, unless it is copied as well.
+    let add = "fun add(x%0: [float]) -> () {\n  add x%0[0] += 1.0\n  yield\n}\n\
+               fun rows(x%0: [[float]]) -> () {\n  %1 = load x%0[0]\n  call add(%1)\n  yield\n}\n";
+    let written_of = |f: &str| written(&parse(&format!("{add}{f}")))[2].clone();
+    let copied = |ty: &str, way: &str, callee: &str| {
+        format!(
+            "fun f(c%0: bool, x%1: {ty}) -> ({ty}) {{\n  %2 = if c%0 {{\n    yield x%1\n  }} else {{\n    \
+             %3 = alloc {ty} 1\n    {way}\n    call {callee}(%3)\n    yield %3\n  }}\n  yield %2\n}}\n"
+        )
+    };
+    let row = "%4 = load x%1[0]\n    %5 = alloc [float] 1\n    move %5[0..1] <- %4[0..1]\n    store %3[0] = %5";
+    assert_eq!(written_of(&copied("[float]", "move %3[0..1] <- x%1[0..1]", "add")), Written::new());
+    assert_eq!(written_of(&copied("[[float]]", "move %3[0..1] <- x%1[0..1]", "rows")), Written::from([1]));
+    assert_eq!(written_of(&copied("[[float]]", row, "rows")), Written::new());
+}
+
+#[test]
+fn addresses_are_set_right_only_in_what_slid() {
+    let f = "fun f(x%0: [[float]]) -> ([[float]]) {\n  %1 = mark\n  %2 = mark\n  %3 = slide %2 to %1\n  \
+             %4 = x%0 after slide %2 by %3\n  %5 = %4 before x%0\n  if %5 {\n    %6 = load %4[0]\n    \
+             %7 = %6 after slide %2 by %3\n    store %4[0] = %7\n    yield\n  } else {\n    yield\n  }\n  yield %4\n}\n";
+    assert_eq!(written(&parse(f)), [Written::new()]);
+}
