@@ -46,6 +46,22 @@ fn what_is_not_proved_is_checked_before_the_call() {
     assert_eq!(loose(2, 3).expect_err("the sizes differ").kind, ErrorKind::AssertFailed);
 }
 
+/// The size of a tangent is compared with the Integer that is that size.
+#[test]
+fn a_derivative_compares_numbers_and_sizes() {
+    let text = "(def rep (Vec n Float) ((n : Integer) (x : Float)) (constVec n x))
+(def g (Vec m Float) ((n : Integer) (x : Float) (r : Vec m Float)) (get$1$2 ([vjp rep] (tuple n x) r)))";
+    let checked = load(text);
+    assert_eq!(counts(&checked)[1], 2, "{:?}", checked.size_checks);
+    let mut pipeline = Pipeline::new(checked);
+    let g = FunName::base("g");
+    pipeline.require(&g).expect("it derives");
+    let mut interpreter = Interpreter::new(pipeline.program());
+    let mut g = |n, m| interpreter.call(&g, &[Value::Integer(n), Value::Float(1.0), floats(m)]);
+    assert!(g(3, 3).is_ok());
+    assert!(g(2, 3).is_err());
+}
+
 #[test]
 fn laws_use_sizes() {
     let text = |name: &str, path: usize| {

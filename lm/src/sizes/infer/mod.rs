@@ -80,9 +80,6 @@ impl Walk<'_> {
         }
         for (i, x) in def.params.iter().enumerate() {
             let shape = match signature.map(|s| &s.params[i]) {
-                Some((name, _)) if signature.is_some_and(|s| s.number(name).is_some()) && *x.ty() == Type::Integer => {
-                    Shape::Integer(Polynomial::variable(name))
-                }
                 Some((_, ty)) => {
                     if let SizedType::Index(_) = ty {
                         self.limited.insert(x.id());
@@ -255,6 +252,7 @@ impl Walk<'_> {
     fn of_type(&mut self, ty: &SizedType, by: &dyn Fn(&Atom) -> Option<Polynomial>) -> Shape {
         match ty {
             SizedType::Plain(_) => Shape::Scalar,
+            SizedType::Number(size) => size.substituted(by).map_or(Shape::Scalar, Shape::Integer),
             SizedType::Index(sizes) => {
                 let below = |n: &Polynomial| n.substituted(by).map_or(Shape::Scalar, Shape::Below);
                 match sizes.as_slice() {
