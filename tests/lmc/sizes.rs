@@ -62,6 +62,44 @@ fn a_derivative_compares_numbers_and_sizes() {
     assert!(g(2, 3).is_err());
 }
 
+/// A limit may be of the index of the loop around.
+#[test]
+fn an_index_below_a_difference_is_one() {
+    let text = "(def t Float (v : Vec n Float)
+  (sumbuild n (lam (i : Fin n) (sumbuild (sub n i) (lam (j : Fin (sub n i)) (index (add i j) v))))))";
+    assert_eq!(counts(&load(text))[1], 0);
+}
+
+/// Of no elements all is true.
+#[test]
+fn sizes_of_elements_that_may_be_missing_are_left_to_the_run() {
+    let hd = "(def hd Float ((v : Vec n (Vec m Float)) (w : Vec m Float)) (sum w))
+(def f Float (k : Integer) (hd (build k (lam (i : Integer) (Vec_init 1.0))) (Vec_init 1.0 2.0)))";
+    let checked = load(hd);
+    let mut interpreter = Interpreter::new(&checked.program);
+    let mut f = |k| interpreter.call(&FunName::base("f"), &[Value::Integer(k)]);
+    assert_eq!(f(0), Ok(Value::Float(3.0)));
+    assert!(f(1).is_err());
+    assert!(front::load(&Source::new("case.ks", &hd.replace("build k", "build 2"))).is_err());
+}
+
+/// What a derivative by hand gives is compared with what it is a derivative of, where that is not known.
+#[test]
+fn derivatives_by_hand_are_checked() {
+    let text = "(def f Float (v : Vec n Float) (ts_dot v v))
+(def [grad f] (Vec Float) (v : Vec Float) (constVec (to_integer (sum v)) 1.0))
+(def g (Vec n Float) (v : Vec n Float) ([grad f] v))";
+    let checked = load(text);
+    assert_eq!(counts(&checked)[1], 1, "{:?}", checked.size_checks);
+    let mut interpreter = Interpreter::new(&checked.program);
+    let mut g = |v: &[f64]| {
+        let v = Value::vector(v.iter().map(|x| Value::Float(*x)).collect());
+        interpreter.call(&FunName::base("g"), &[v])
+    };
+    assert!(g(&[1.0, 1.0]).is_ok());
+    assert!(g(&[1.0, 2.0]).is_err());
+}
+
 #[test]
 fn laws_use_sizes() {
     let text = |name: &str, path: usize| {
