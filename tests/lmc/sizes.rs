@@ -43,7 +43,30 @@ fn what_is_not_proved_is_checked_before_the_call() {
     let mut interpreter = Interpreter::new(&checked.program);
     let mut loose = |n, m| interpreter.call(&FunName::base("loose"), &[floats(n), floats(m)]);
     assert_eq!(loose(2, 2), Ok(Value::Float(0.5)));
-    assert_eq!(loose(2, 3).expect_err("the sizes differ").kind, ErrorKind::AssertFailed);
+    let [left, right] = [3, 2].map(|n| vec![n].into());
+    let kind = ErrorKind::SizeMismatch { left, right };
+    assert_eq!(loose(2, 3).expect_err("the sizes differ").kind, kind);
+    let names = [FunName::base("loose")];
+    let jit = Jit::new(&checked.program, &names, &SourceInfo::new("case.ks", DOT), &Options::default());
+    let jit = jit.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(jit.call(&names[0], &[floats(2), floats(3)]).expect_err("the sizes differ").kind, kind);
+}
+
+/// Of vectors in a vector, too.
+#[test]
+fn sizes_of_elements_that_differ_are_told() {
+    let text = "(def rows Float ((m : Vec n (Vec k Float)) (w : Vec k Float)) (sum w))
+(def loose Float ((m : Vec (Vec Float)) (w : Vec Float)) (rows m w))";
+    let (checked, names) = (load(text), ["rows", "loose"].map(FunName::base));
+    let jit = Jit::new(&checked.program, &names, &SourceInfo::new("case.ks", text), &Options::default());
+    let jit = jit.unwrap_or_else(|error| panic!("{error}"));
+    let rows = |n: usize| Value::vector(vec![floats(2), floats(n)]);
+    for name in &names {
+        assert!(jit.call(name, &[rows(2), floats(2)]).is_ok());
+        let error = jit.call(name, &[rows(3), floats(2)]).expect_err("the sizes differ");
+        let [left, right] = [3, 2].map(|n| vec![n].into());
+        assert_eq!(error.kind, ErrorKind::SizeMismatch { left, right });
+    }
 }
 
 /// The size of a tangent is compared with the Integer that is that size.
