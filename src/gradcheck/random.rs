@@ -56,12 +56,7 @@ impl Random {
         const LARGEST: u64 = 5;
         let variables = signature.variables();
         self.sizes = variables.into_iter().map(|name| (name, (self.next() % LARGEST) as i64)).collect();
-        let mut parts: Vec<Value> = Vec::new();
-        for (name, ty) in &signature.params {
-            let number = self.sizes.get(name).filter(|_| *ty == SizedType::Plain(Type::Integer));
-            let number = number.map(|n| Value::Integer(*n));
-            parts.push(number.unwrap_or_else(|| self.sized_value(ty)));
-        }
+        let mut parts: Vec<Value> = signature.params.iter().map(|(_, ty)| self.sized_value(ty)).collect();
         if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
     }
 
@@ -69,6 +64,7 @@ impl Random {
     fn sized_value(&mut self, ty: &SizedType) -> Value {
         match ty {
             SizedType::Plain(ty) => self.value(ty),
+            SizedType::Number(n) => Value::Integer(self.size(n) as i64),
             SizedType::Index(sizes) => {
                 let index = sizes.iter().map(|n| (self.next() % self.size(n).max(1) as u64) as i64).collect::<Vec<_>>();
                 Position::from(index).value()

@@ -43,7 +43,84 @@ fn what_is_not_proved_is_checked_before_the_call() {
     let mut interpreter = Interpreter::new(&checked.program);
     let mut loose = |n, m| interpreter.call(&FunName::base("loose"), &[floats(n), floats(m)]);
     assert_eq!(loose(2, 2), Ok(Value::Float(0.5)));
-    assert_eq!(loose(2, 3).expect_err("the sizes differ").kind, ErrorKind::AssertFailed);
+    let [left, right] = [3, 2].map(|n| vec![n].into());
+    let kind = ErrorKind::SizeMismatch { left, right };
+    assert_eq!(loose(2, 3).expect_err("the sizes differ").kind, kind);
+    let names = [FunName::base("loose")];
+    let jit = Jit::new(&checked.program, &names, &SourceInfo::new("case.ks", DOT), &Options::default());
+    let jit = jit.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(jit.call(&names[0], &[floats(2), floats(3)]).expect_err("the sizes differ").kind, kind);
+}
+
+/// Of vectors in a vector, too.
+#[test]
+fn sizes_of_elements_that_differ_are_told() {
+    let text = "(def rows Float ((m : Vec n (Vec k Float)) (w : Vec k Float)) (sum w))
+(def loose Float ((m : Vec (Vec Float)) (w : Vec Float)) (rows m w))";
+    let (checked, names) = (load(text), ["rows", "loose"].map(FunName::base));
+    let jit = Jit::new(&checked.program, &names, &SourceInfo::new("case.ks", text), &Options::default());
+    let jit = jit.unwrap_or_else(|error| panic!("{error}"));
+    let rows = |n: usize| Value::vector(vec![floats(2), floats(n)]);
+    for name in &names {
+        assert!(jit.call(name, &[rows(2), floats(2)]).is_ok());
+        let error = jit.call(name, &[rows(3), floats(2)]).expect_err("the sizes differ");
+        let [left, right] = [3, 2].map(|n| vec![n].into());
+        assert_eq!(error.kind, ErrorKind::SizeMismatch { left, right });
+    }
+}
+
+/// The size of a tangent is compared with the Integer that is that size.
+#[test]
+fn a_derivative_compares_numbers_and_sizes() {
+    let text = "(def rep (Vec n Float) ((n : Integer) (x : Float)) (constVec n x))
+(def g (Vec m Float) ((n : Integer) (x : Float) (r : Vec m Float)) (get$1$2 ([vjp rep] (tuple n x) r)))";
+    let checked = load(text);
+    assert_eq!(counts(&checked)[1], 2, "{:?}", checked.size_checks);
+    let mut pipeline = Pipeline::new(checked);
+    let g = FunName::base("g");
+    pipeline.require(&g).expect("it derives");
+    let mut interpreter = Interpreter::new(pipeline.program());
+    let mut g = |n, m| interpreter.call(&g, &[Value::Integer(n), Value::Float(1.0), floats(m)]);
+    assert!(g(3, 3).is_ok());
+    assert!(g(2, 3).is_err());
+}
+
+/// A limit may be of the index of the loop around.
+#[test]
+fn an_index_below_a_difference_is_one() {
+    let text = "(def t Float (v : Vec n Float)
+  (sumbuild n (lam (i : Fin n) (sumbuild (sub n i) (lam (j : Fin (sub n i)) (index (add i j) v))))))";
+    assert_eq!(counts(&load(text))[1], 0);
+}
+
+/// Of no elements all is true.
+#[test]
+fn sizes_of_elements_that_may_be_missing_are_left_to_the_run() {
+    let hd = "(def hd Float ((v : Vec n (Vec m Float)) (w : Vec m Float)) (sum w))
+(def f Float (k : Integer) (hd (build k (lam (i : Integer) (Vec_init 1.0))) (Vec_init 1.0 2.0)))";
+    let checked = load(hd);
+    let mut interpreter = Interpreter::new(&checked.program);
+    let mut f = |k| interpreter.call(&FunName::base("f"), &[Value::Integer(k)]);
+    assert_eq!(f(0), Ok(Value::Float(3.0)));
+    assert!(f(1).is_err());
+    assert!(front::load(&Source::new("case.ks", &hd.replace("build k", "build 2"))).is_err());
+}
+
+/// What a derivative by hand gives is compared with what it is a derivative of, where that is not known.
+#[test]
+fn derivatives_by_hand_are_checked() {
+    let text = "(def f Float (v : Vec n Float) (ts_dot v v))
+(def [grad f] (Vec Float) (v : Vec Float) (constVec (to_integer (sum v)) 1.0))
+(def g (Vec n Float) (v : Vec n Float) ([grad f] v))";
+    let checked = load(text);
+    assert_eq!(counts(&checked)[1], 1, "{:?}", checked.size_checks);
+    let mut interpreter = Interpreter::new(&checked.program);
+    let mut g = |v: &[f64]| {
+        let v = Value::vector(v.iter().map(|x| Value::Float(*x)).collect());
+        interpreter.call(&FunName::base("g"), &[v])
+    };
+    assert!(g(&[1.0, 1.0]).is_ok());
+    assert!(g(&[1.0, 2.0]).is_err());
 }
 
 #[test]

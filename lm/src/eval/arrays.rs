@@ -37,6 +37,11 @@ impl Evaluator<'_> {
             (Prim::CommonSize, [v, w]) => Ok(index_of(common_size(v.tensor(), w.tensor())?)),
             (Prim::AsSize, [n]) if n.integer() < 0 => fail(ErrorKind::NegativeSize(Position::from(numbers(n)))),
             (Prim::AsSize, [n]) => Ok(n.clone()),
+            (Prim::SameSize, [n, m]) if n.integer() == m.integer() => Ok(Val::Bool(true)),
+            (Prim::SameSize, [n, m]) => {
+                let [left, right] = [n, m].map(|n| Position::from(numbers(n)));
+                fail(ErrorKind::SizeMismatch { left, right })
+            }
             (Prim::VecInit, _) => Ok(Val::tensor_of(vec![args.len()], args.to_vec())),
             (Prim::Unzip, [v]) => Ok(unzip(v, ty)),
             (Prim::Fold, [f, start, v]) => {

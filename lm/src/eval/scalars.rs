@@ -61,7 +61,7 @@ impl Evaluator<'_> {
                 Ok(args[0].clone())
             }
             StopGradient => Ok(args[0].clone()),
-            Build | SumBuild | Sum | Index | Unzip | Size | CommonSize | AsSize | VecInit | Fold | Scanl
+            Build | SumBuild | Sum | Index | Unzip | Size | CommonSize | AsSize | SameSize | VecInit | Fold | Scanl
             | Checkpoint | States | Replay | AddAt | Loop | Into | DeltaAt | Bench => self.array(p, args, e.ty()),
             LmApply => args[0].map().apply(self, &args[1]),
             LmApplyR => args[1].map().adjoint(self, &args[0]),

@@ -37,6 +37,11 @@ impl Interpreter<'_> {
                 size if size.as_size().is_none() => Err(RuntimeError::new(ErrorKind::NegativeSize(size))),
                 _ => Ok(n.clone()),
             },
+            (Prim::SameSize, [n, m]) if n == m => Ok(Value::Bool(true)),
+            (Prim::SameSize, [n, m]) => {
+                let [left, right] = [n, m].map(Position::of);
+                Err(RuntimeError::new(ErrorKind::SizeMismatch { left, right }))
+            }
             (Prim::Unzip, [Value::Tensor(v)]) => Ok(unzip(v, ty)),
             (Prim::Index, [i, Value::Tensor(v)]) => {
                 self.counts.accesses += 3;

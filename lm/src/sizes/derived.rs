@@ -99,7 +99,7 @@ impl Signature {
 fn dual(ty: &SizedType) -> SizedType {
     match ty {
         SizedType::Plain(Type::Float) => SizedType::any(&Type::tuple([Type::Float, Type::Float])),
-        SizedType::Plain(_) | SizedType::Index(_) => ty.clone(),
+        SizedType::Plain(_) | SizedType::Number(_) | SizedType::Index(_) => ty.clone(),
         SizedType::Tuple(parts) => SizedType::Tuple(parts.iter().map(dual).collect()),
         SizedType::Tensor(sizes, element) => SizedType::Tensor(sizes.clone(), Box::new(dual(element))),
     }

@@ -2,7 +2,6 @@
 
 use super::polynomial::{Atom, Polynomial};
 use super::sized_type::SizedType;
-use crate::types::Type;
 
 /// A step to a part of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +55,7 @@ pub(super) fn each_size(ty: &SizedType, at: &Place, found: &mut dyn FnMut(Place,
     };
     match ty {
         SizedType::Plain(_) => {}
+        SizedType::Number(size) => found(at.clone(), size, false),
         SizedType::Index(sizes) => {
             let rank = sizes.len();
             for (i, size) in sizes.iter().enumerate() {
@@ -77,9 +77,4 @@ pub(super) fn each_size(ty: &SizedType, at: &Place, found: &mut dyn FnMut(Place,
             each_size(element, &to(Some(Step::Each)), found);
         }
     }
-}
-
-/// Returns whether a parameter of that type and name is a size variable by itself.
-pub(super) fn is_number(name: &str, ty: &SizedType, variables: &[std::sync::Arc<str>]) -> bool {
-    *ty == SizedType::Plain(Type::Integer) && variables.iter().any(|known| **known == *name)
 }

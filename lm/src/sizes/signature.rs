@@ -9,8 +9,9 @@
 //! relations.
 
 use super::polynomial::{Atom, Polynomial};
-use super::relation::{Place, Relation, each_size, is_number};
+use super::relation::{Place, Relation, each_size};
 use super::sized_type::SizedType;
+use crate::types::Type;
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -35,17 +36,30 @@ pub struct Undetermined {
 }
 
 impl Signature {
+    /// Returns the signature of a definition as it is written: Integers with the name of a size are that size.
+    ///
+    /// Errors: no argument tells a size variable.
+    pub fn written(params: Vec<(Arc<str>, SizedType)>, result: SizedType) -> Result<Signature, Undetermined> {
+        let is_size = |name: &str| params.iter().map(|(_, ty)| ty).chain([&result]).any(|ty| mentions(ty, name));
+        let number = |(name, ty): &(Arc<str>, SizedType)| match ty {
+            SizedType::Plain(Type::Integer) if is_size(name) => {
+                (name.clone(), SizedType::Number(Polynomial::variable(name)))
+            }
+            _ => (name.clone(), ty.clone()),
+        };
+        Signature::new(params.iter().map(number).collect(), result.clone())
+    }
+
     /// Returns the signature.
     ///
     /// Errors: no argument tells a size variable.
     pub fn new(params: Vec<(Arc<str>, SizedType)>, result: SizedType) -> Result<Signature, Undetermined> {
         let mut signature = Signature { params, result, numbers: IndexMap::new(), relations: Vec::new() };
         let variables = signature.variables();
-        signature.number_variables(&variables);
+        signature.number_variables();
         let is_told = |name: &&Arc<str>| signature.numbers.contains_key(*name);
         if let Some(variable) = variables.iter().find(|name| !is_told(name)) {
-            let of = Atom::Variable(variable.clone());
-            let is_in_parameters = signature.params.iter().any(|(_, ty)| mentions(ty, &of));
+            let is_in_parameters = signature.params.iter().any(|(_, ty)| mentions(ty, variable));
             return Err(Undetermined { variable: variable.clone(), is_in_parameters });
         }
         Ok(signature)
@@ -78,9 +92,10 @@ impl Signature {
         self.numbers.iter()
     }
 
-    /// Returns the parameters that are size variables.
-    pub fn variables_that_are_parameters(&self) -> impl Iterator<Item = &str> {
-        self.numbers.keys().map(|name| &**name).filter(|name| self.params.iter().any(|(param, _)| **param == **name))
+    /// Returns whether a size variable is a parameter.
+    pub fn is_parameter(&self, variable: &str) -> bool {
+        let number = SizedType::Number(Polynomial::variable(variable));
+        self.params.iter().any(|(_, ty)| *ty == number)
     }
 
     /// Returns what holds of arguments, besides what tells the variables.
@@ -96,19 +111,15 @@ impl Signature {
     }
 
     /// Finds the number of each variable; what is left are relations.
-    fn number_variables(&mut self, variables: &[Arc<str>]) {
+    fn number_variables(&mut self) {
         let mut sizes: Vec<(Place, Polynomial, bool)> = Vec::new();
-        for (param, (name, ty)) in self.params.iter().enumerate() {
+        for (param, (_, ty)) in self.params.iter().enumerate() {
             let place = Place { param, path: Vec::new(), dimension: None };
-            if is_number(name, ty, variables) {
-                self.numbers.insert(name.clone(), (place, Polynomial::atom(Signature::here())));
-                self.relations.push(Relation::Natural(Atom::Variable(name.clone())));
-            } else {
-                each_size(ty, &place, &mut |place, size, is_limit| sizes.push((place, size.clone(), is_limit)));
-            }
+            each_size(ty, &place, &mut |place, size, is_limit| sizes.push((place, size.clone(), is_limit)));
         }
-        // Sizes of elements come last: there may be no element.
-        sizes.sort_by_key(|(place, ..)| !place.is_one());
+        // Integers that are sizes come first. Sizes of elements come last: there may be no element.
+        let is_number = |place: &Place, is_limit: bool| place.dimension.is_none() && !is_limit;
+        sizes.sort_by_key(|(place, _, is_limit)| (!place.is_one(), !is_number(place, *is_limit)));
         while let Some(i) = sizes.iter().position(|(place, size, is_limit)| !is_limit && self.tells(place, size)) {
             let (place, size, _) = sizes.remove(i);
             // The first element tells it; the others have the same.
@@ -138,8 +149,8 @@ impl Signature {
         let (Some((k, rest)), Atom::Variable(name)) = (size.solved_for(&atom), &atom) else { return false };
         let here = Polynomial::atom(Signature::here());
         let number = if k == 1 { here.minus(&rest) } else { rest.minus(&here) };
-        // A size is not negative; what is told from a sum may be.
-        if number != here {
+        // A size of a tensor is not negative; what is told from a sum may be.
+        if number != here || place.dimension.is_none() {
             self.relations.push(Relation::Natural(atom.clone()));
         }
         self.numbers.insert(name.clone(), (place.clone(), number));
@@ -147,6 +158,7 @@ impl Signature {
     }
 }
 
-fn mentions(ty: &SizedType, atom: &Atom) -> bool {
-    ty.sizes().any(|size| size.atoms().any(|other| other == atom))
+fn mentions(ty: &SizedType, variable: &str) -> bool {
+    let is_it = |atom: &Atom| matches!(atom, Atom::Variable(name) if **name == *variable);
+    ty.sizes().any(|size| size.atoms().any(is_it))
 }

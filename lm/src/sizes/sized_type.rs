@@ -10,6 +10,9 @@ use std::sync::Arc;
 pub enum SizedType {
     /// A type without tensors, or a function.
     Plain(Type),
+    /// An Integer that is that size: a parameter with the name of a size variable, also where a derivative has it in a
+    /// tuple.
+    Number(Polynomial),
     /// `(Fin n)`, `(Fin (Tuple n m))`: an index of a tensor of that size.
     Index(Vec<Polynomial>),
     /// A tuple.
@@ -37,6 +40,7 @@ impl SizedType {
     pub fn erased(&self) -> Type {
         match self {
             SizedType::Plain(ty) => ty.clone(),
+            SizedType::Number(_) => Type::Integer,
             SizedType::Index(sizes) => Type::index(sizes.len()),
             SizedType::Tuple(parts) => Type::tuple(parts.iter().map(SizedType::erased)),
             SizedType::Tensor(sizes, element) => Type::Tensor(sizes.len(), Arc::new(element.erased())),
@@ -52,6 +56,7 @@ impl SizedType {
     pub fn sizes(&self) -> Box<dyn Iterator<Item = &Polynomial> + '_> {
         match self {
             SizedType::Plain(_) => Box::new(std::iter::empty()),
+            SizedType::Number(size) => Box::new(std::iter::once(size)),
             SizedType::Index(sizes) => Box::new(sizes.iter()),
             SizedType::Tuple(parts) => Box::new(parts.iter().flat_map(SizedType::sizes)),
             SizedType::Tensor(sizes, element) => Box::new(sizes.iter().flatten().chain(element.sizes())),
@@ -62,19 +67,20 @@ impl SizedType {
     pub fn tangent(&self) -> SizedType {
         match self {
             SizedType::Plain(ty) => SizedType::any(&ty.tangent()),
-            SizedType::Index(_) => SizedType::Tuple(vec![]),
+            SizedType::Number(_) | SizedType::Index(_) => SizedType::Tuple(vec![]),
             SizedType::Tuple(parts) => SizedType::Tuple(parts.iter().map(SizedType::tangent).collect()),
             SizedType::Tensor(sizes, element) => SizedType::Tensor(sizes.clone(), Box::new(element.tangent())),
         }
     }
 }
 
-/// Writes the spelling of the language.
+/// Writes the spelling of the language; a size as the parameter that it is, `(n : Integer)`.
 impl fmt::Display for SizedType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |size: &Option<Polynomial>| size.as_ref().map_or("_".to_string(), Polynomial::spelled);
         match self {
             SizedType::Plain(ty) => write!(f, "{ty}"),
+            SizedType::Number(size) => write!(f, "({} : Integer)", size.spelled()),
             SizedType::Index(sizes) => match sizes.as_slice() {
                 [n] => write!(f, "(Fin {})", n.spelled()),
                 several => {

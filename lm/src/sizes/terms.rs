@@ -44,7 +44,7 @@ impl Signature {
     }
 
     /// Returns the condition that some of the relations hold of the arguments, which are atoms; `None` where those are
-    /// none.
+    /// none. Sizes that differ, or are negative, are an error of their own, which tells them.
     pub fn condition<'a>(
         &'a self,
         relations: impl IntoIterator<Item = &'a Relation>,
@@ -63,7 +63,11 @@ impl Signature {
             let size = self.size_term(size, args);
             conditions.push(at_each(&place.path, result, supply, &mut |e| {
                 let number = number_of(e, place.dimension);
-                if is_limit { is_below(number, size.clone()) } else { Expr::prim(Prim::Eq, [number, size.clone()]) }
+                if is_limit {
+                    is_below(number, size.clone())
+                } else {
+                    Expr::prim(Prim::SameSize, [number, size.clone()])
+                }
             }));
         });
         conditions.into_iter().reduce(|a, b| Expr::prim(Prim::And, [a, b]))
@@ -73,13 +77,13 @@ impl Signature {
         match relation {
             Relation::Natural(Atom::Variable(name)) => {
                 let number = self.number_of(name, args).expect("a relation is about variables that arguments tell");
-                Expr::prim(Prim::Lte, [Expr::integer(0), number])
+                Expr::prim(Prim::Lte, [Expr::integer(0), Expr::prim(Prim::AsSize, [number])])
             }
             Relation::Natural(Atom::Number(..)) => panic!("a relation is about size variables"),
             Relation::Equal(place, size) => {
                 let size = self.size_term(size, args);
                 at_each(&place.path, &args[place.param], supply, &mut |e| {
-                    Expr::prim(Prim::Eq, [number_of(e, place.dimension), size.clone()])
+                    Expr::prim(Prim::SameSize, [number_of(e, place.dimension), size.clone()])
                 })
             }
             Relation::Below(place, size) => {

@@ -86,8 +86,22 @@ impl Program {
 
     /// Returns what a definition says of the sizes of a function: its own, or that which it is a derivative of.
     pub fn signature(&self, fun: &Fun) -> Option<Signature> {
+        self.signature_from(0, fun)
+    }
+
+    /// Returns what a derivative has by the sizes of what it is a derivative of, whatever it says itself.
+    pub fn signature_of_derivative(&self, fun: &Fun) -> Option<Signature> {
+        self.signature_from(1, fun)
+    }
+
+    /// Returns the name of the definition that says the sizes of a function.
+    pub fn definition_of_sizes(&self, name: &FunName) -> Option<FunName> {
+        (0..=name.derivations.len()).map(|n| name.without_derivatives(n)).find(|name| self.sizes.contains_key(name))
+    }
+
+    fn signature_from(&self, first: usize, fun: &Fun) -> Option<Signature> {
         let derivatives = &fun.name.derivations;
-        (0..=derivatives.len()).filter(|_| !self.sizes.is_empty()).find_map(|n| {
+        (first..=derivatives.len()).filter(|_| !self.sizes.is_empty()).find_map(|n| {
             let signature = self.sizes.get(&fun.name.without_derivatives(n))?;
             signature.derived(&derivatives[..n], fun)
         })

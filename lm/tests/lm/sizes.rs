@@ -54,3 +54,27 @@ fn tangents_have_the_sizes_of_their_primals() {
     let blocks = Type::tuple([matrix.clone(), matrix]);
     assert_eq!(result(Derivative::Jac, &[v.clone(), v], blocks), "(Tuple (Tensor (n n) Float) (Tensor (n m) Float))");
 }
+
+#[test]
+fn a_number_that_is_a_size_is_one_in_derivatives() {
+    let (r, c) = (Polynomial::variable("r"), Polynomial::variable("c"));
+    let number = |name: &str| (name.into(), SizedType::Plain(Type::Integer));
+    let params = vec![number("r"), number("c"), ("v".into(), vector(r.times(&c)))];
+    let matrix = SizedType::Tensor(vec![Some(r.clone()), Some(c)], Box::new(SizedType::Plain(Type::Float)));
+    let f = Signature::written(params, matrix).expect("parameters tell its sizes");
+    let v = Type::vec(Type::Float);
+    let fun = Fun {
+        name: FunName::base("f").derived(Derivative::Fwd),
+        params: vec![
+            Type::tuple([Type::Integer, Type::Integer, v.clone()]),
+            Type::tuple([Type::unit(), Type::unit(), v]),
+        ],
+        result: Type::Tensor(2, std::sync::Arc::new(Type::Float)),
+    };
+    let fwd = f.derived(&[Derivative::Fwd], &fun).expect("it has sizes");
+    assert_eq!(fwd.params[0].1.to_string(), "(Tuple (r : Integer) (c : Integer) (Vec (mul c r) Float))");
+    assert_eq!(fwd.params[1].1.to_string(), "(Tuple (Tuple) (Tuple) (Vec (mul c r) Float))");
+    assert_eq!(fwd.number("r").map(|(place, _)| place.param), Some(0));
+    let sizes = fwd.relations().iter().filter(|r| matches!(r, Relation::Equal(place, _) if place.is_size()));
+    assert_eq!(sizes.count(), 2);
+}

@@ -150,6 +150,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("unzip",         OWN,                          Core(Prim::Unzip)),
     ("$common_size",  OWN,                          Core(Prim::CommonSize)),
     ("$as_size",      OWN,                          Core(Prim::AsSize)),
+    ("$same_size",    OWN,                          Core(Prim::SameSize)),
     ("$add_at",       OWN,                          Core(Prim::AddAt)),
     ("$delta_at",     OWN,                          Core(Prim::DeltaAt)),
     ("$into",         OWN,                          Core(Prim::Into)),

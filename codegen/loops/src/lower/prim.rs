@@ -72,6 +72,7 @@ impl Body<'_> {
             | Prim::Size
             | Prim::CommonSize
             | Prim::AsSize
+            | Prim::SameSize
             | Prim::Unzip
             | Prim::VecInit
             | Prim::Fold

@@ -41,8 +41,12 @@ impl Sizes {
 
     fn found(&self, def: &Def, signature: Option<&Signature>) -> lm::sizes::Found {
         let gives = |name: &FunName, is_proved: bool| is_proved && self.gives(name);
-        let known =
-            Known { signature: &|fun| self.program.signature(fun), gives: &gives, annotations: &FxHashMap::default() };
+        let known = Known {
+            signature: &|fun| self.program.signature(fun),
+            gives: &gives,
+            derived: None,
+            annotations: &FxHashMap::default(),
+        };
         infer(def, signature, &known)
     }
 

@@ -64,13 +64,7 @@ fn type_of(fun: &Fun) -> String {
 /// The type, with the sizes that the function checks.
 fn type_with_sizes(fun: &Fun, sizes: &Signature) -> String {
     let params: Vec<String> = sizes.params.iter().map(|(_, ty)| ty.to_string()).collect();
-    let numbers: Vec<&str> = sizes.variables_that_are_parameters().collect();
-    let numbers = if numbers.is_empty() {
-        String::new()
-    } else {
-        format!("\n   The parameters {} are sizes.", numbers.join(", "))
-    };
-    comment_safe(&format!("{} : ({}) -> {}{numbers}", fun.name, params.join(", "), sizes.result))
+    comment_safe(&format!("{} : ({}) -> {}", fun.name, params.join(", "), sizes.result))
 }
 
 fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> String {

@@ -132,7 +132,8 @@ impl Bounds {
     fn at_worst(&self, p: &Polynomial) -> Polynomial {
         let mut p = p.clone();
         for _ in 0..2 * self.limits.len() {
-            let falls = p.atoms().find(|i| self.limits.contains_key(*i) && self.falls_with(&p, i)).cloned();
+            // The newest goes first: its limit may be of others.
+            let falls = p.atoms().filter(|i| self.limits.contains_key(*i) && self.falls_with(&p, i)).max().cloned();
             let Some(i) = falls else { return p };
             let most = self.resolved(&self.limits[&i].shifted(-1));
             let by = |a: &Atom| Some(if *a == i { most.clone() } else { Polynomial::atom(a.clone()) });

@@ -4,7 +4,7 @@ use super::{Answer, Claim, Shape, Walk};
 use crate::sizes::polynomial::{Atom, Polynomial};
 use crate::sizes::relation::{Place, Relation, Step};
 use crate::sizes::signature::Signature;
-use crate::term::{Expr, Fun, Kind, Op, Span};
+use crate::term::{Def, Expr, Fun, Kind, Op, Span};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -62,6 +62,23 @@ impl Walk<'_> {
         }
     }
 
+    /// Claims that a derivative takes and gives what it has by what it is a derivative of. It may take more.
+    pub(super) fn derivative(&mut self, def: &Def, derived: &Signature, result: &Shape) -> bool {
+        let shapes: Vec<Shape> = def.params.iter().map(|x| self.env[&x.id()].clone()).collect();
+        let (sizes, span) = (sizes(derived, &shapes), def.body.span());
+        let by = |atom: &Atom| of_sizes(atom, &sizes);
+        for relation in derived.relations() {
+            let Relation::Equal(place, size) = relation else { continue };
+            let Some(wanted) = size.substituted(&by) else { continue };
+            let (name, since) = (def.params[place.param].name(), self.found.findings.len());
+            let claim = Claim::Parameter { place: place_in(name, place) };
+            self.holds_at(&shapes, place, &wanted, false, span, claim);
+            let is_refuted = self.found.findings[since..].iter().any(|finding| finding.answer == Answer::Refuted);
+            self.found.findings.truncate(if is_refuted { since + 1 } else { since });
+        }
+        self.result((&derived.result, &by), result, span, &Claim::Derivative)
+    }
+
     /// Claims that a number is not negative.
     pub(super) fn not_negative(&mut self, number: &Polynomial, claim: Claim, span: Span) -> bool {
         let is_not_negative = |p: &Polynomial| self.bounds.is_not_negative(p);
@@ -95,20 +112,23 @@ impl Walk<'_> {
         claim: Claim,
     ) -> bool {
         let at = at(&shapes[place.param], &place.path);
+        // What no element could be is right if there are none.
+        let is_there = self.has_elements(&shapes[place.param], &place.path);
+        let in_some_run = |answer| if answer == Answer::Refuted && !is_there { Answer::Unknown } else { answer };
         match (is_limit, at) {
             (false, Some(Shape::Tensor(sizes, _))) => {
                 let (d, rank) = place.dimension.expect("a tensor has dimensions");
                 let found = sizes[d].clone();
-                let answer = self.equality(Some(size), found.as_ref());
+                let answer = in_some_run(self.equality(Some(size), found.as_ref()));
                 let found = found.unwrap_or_else(|| self.fresh_size("_", d, rank));
                 self.claim(span, claim, [size, &found], answer)
             }
             (false, Some(Shape::Integer(k))) => {
-                let answer = self.equality(Some(size), Some(k));
+                let answer = in_some_run(self.equality(Some(size), Some(k)));
                 self.claim(span, claim, [size, k], answer)
             }
             (true, Some(Shape::Integer(k))) => {
-                let answer = self.range(k, size);
+                let answer = in_some_run(self.range(k, size));
                 self.claim(span, claim, [k, size], answer)
             }
             (true, Some(Shape::Below(limit))) => {
@@ -120,6 +140,16 @@ impl Walk<'_> {
                 self.claim(span, claim, [size, &number], Answer::Unknown)
             }
         }
+    }
+}
+
+impl Walk<'_> {
+    /// Returns whether the tensors on the way to a place are known to have elements.
+    fn has_elements(&self, shape: &Shape, path: &[Step]) -> bool {
+        let Some(n) = path.iter().position(|step| *step == Step::Each) else { return true };
+        let Some(Shape::Tensor(sizes, element)) = at(shape, &path[..n]) else { return false };
+        let is_there = |size: &Polynomial| self.bounds.is_not_negative(&size.shifted(-1));
+        sizes.iter().all(|size| size.as_ref().is_some_and(is_there)) && self.has_elements(element, &path[n + 1..])
     }
 }
 
@@ -166,8 +196,11 @@ fn told_by(signature: &Signature, size: &Polynomial) -> String {
 
 /// Returns a place as people name it: `v`, `t.1`, `size(m).2`, `each of w`.
 fn shown(signature: &Signature, place: &Place) -> String {
-    let name = signature.params[place.param].0.to_string();
-    let of = place.path.iter().fold(name, |of, step| match step {
+    place_in(&signature.params[place.param].0, place)
+}
+
+fn place_in(parameter: &str, place: &Place) -> String {
+    let of = place.path.iter().fold(parameter.to_string(), |of, step| match step {
         Step::Part(i, _) => format!("{of}.{i}"),
         Step::Each => format!("each of {of}"),
     });

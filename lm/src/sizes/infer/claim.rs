@@ -55,6 +55,13 @@ pub enum Claim {
     },
     /// The result has the size that the definition declares.
     Result,
+    /// The result of a derivative that is written by hand has the size that the derivative has.
+    Derivative,
+    /// A parameter of a derivative that is written by hand has the size that it takes; claimed only where it is refuted.
+    Parameter {
+        /// The place in the parameters.
+        place: String,
+    },
 }
 
 /// A claim at a place.
@@ -66,6 +73,8 @@ pub struct Finding {
     pub claim: Claim,
     /// The two numbers that it is about, as text.
     pub numbers: [String; 2],
+    /// The same as the program would write them, where it has names for what they are made of.
+    pub spelled: [Option<String>; 2],
     /// Whether it holds.
     pub answer: Answer,
 }
@@ -79,6 +88,8 @@ pub struct Found {
     pub calls: FxHashMap<usize, Vec<bool>>,
     /// Whether the result has the sizes that the signature says.
     pub result_is_proved: bool,
+    /// Whether the result of a derivative that is written by hand has the sizes that the derivative has.
+    pub derivative_is_proved: bool,
 }
 
 /// The type that a `lam` gives its variable.

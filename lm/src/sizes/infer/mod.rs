@@ -34,11 +34,14 @@ pub struct Known<'a> {
     pub signature: &'a dyn Fn(&Fun) -> Option<Signature>,
     /// Whether the result of a function has the sizes of its signature, where its arguments are proved to, or are not.
     pub gives: &'a dyn Fn(&FunName, bool) -> bool,
+    /// What the definition has by what it is a derivative of, if it is a derivative that is written by hand.
+    pub derived: Option<&'a Signature>,
     /// The annotations of variables, by their number.
     pub annotations: &'a FxHashMap<u32, Annotation>,
 }
 
-/// Infers the sizes in a definition. Its parameters are taken to have those of the signature.
+/// Infers the sizes in a definition. Its parameters are taken to have those of the signature, its own or else that of a
+/// derivative.
 pub fn infer(def: &Def, signature: Option<&Signature>, known: &Known) -> Found {
     let mut walk = Walk {
         known,
@@ -46,14 +49,18 @@ pub fn infer(def: &Def, signature: Option<&Signature>, known: &Known) -> Found {
         conditions: FxHashMap::default(),
         limited: FxHashSet::default(),
         arbitrary: FxHashSet::default(),
+        names: FxHashSet::default(),
         next: 1,
         bounds: Bounds::default(),
         silent: 0,
         found: Found::default(),
     };
-    walk.parameters(def, signature);
-    let result = walk.term(&def.body);
-    walk.found.result_is_proved = signature.is_none_or(|s| walk.result(&s.result, &result, def.body.span()));
+    walk.parameters(def, signature.or(known.derived));
+    let (result, span) = (walk.term(&def.body), def.body.span());
+    let itself = |atom: &Atom| Some(Polynomial::atom(atom.clone()));
+    walk.found.result_is_proved =
+        signature.is_none_or(|s| walk.result((&s.result, &itself), &result, span, &Claim::Result));
+    walk.found.derivative_is_proved = known.derived.is_none_or(|s| walk.derivative(def, s, &result));
     walk.found
 }
 
@@ -66,6 +73,8 @@ struct Walk<'a> {
     limited: FxHashSet<u32>,
     /// The sizes of states that change from step to step.
     arbitrary: FxHashSet<Atom>,
+    /// The numbers that variables of the program have, which are named like these.
+    names: FxHashSet<Atom>,
     next: u32,
     bounds: Bounds,
     /// How many walks that only look are around.
@@ -80,9 +89,6 @@ impl Walk<'_> {
         }
         for (i, x) in def.params.iter().enumerate() {
             let shape = match signature.map(|s| &s.params[i]) {
-                Some((name, _)) if signature.is_some_and(|s| s.number(name).is_some()) && *x.ty() == Type::Integer => {
-                    Shape::Integer(Polynomial::variable(name))
-                }
                 Some((_, ty)) => {
                     if let SizedType::Index(_) = ty {
                         self.limited.insert(x.id());
@@ -92,8 +98,22 @@ impl Walk<'_> {
                 }
                 None => self.unknown(x.ty(), x.name()),
             };
-            self.env.insert(x.id(), shape);
+            self.keep(x, shape);
         }
+    }
+
+    /// Keeps the value of a variable.
+    fn keep(&mut self, x: &Var, shape: Shape) {
+        if let Shape::Integer(k) = &shape {
+            let is_it = |atom: &&Atom| *k == Polynomial::atom((*atom).clone()) && atom.to_string() == **x.name();
+            self.names.extend(k.atoms().find(is_it).cloned());
+        }
+        self.env.insert(x.id(), shape);
+    }
+
+    fn spelled(&self, n: &Polynomial) -> Option<String> {
+        let has_name = |atom: &Atom| matches!(atom, Atom::Variable(_)) || self.names.contains(atom);
+        n.atoms().all(has_name).then(|| n.spelled())
     }
 
     fn term(&mut self, e: &Expr) -> Shape {
@@ -133,7 +153,7 @@ impl Walk<'_> {
     /// Binds a variable, which has the sizes of its annotation.
     fn bind_variable(&mut self, x: &Var, shape: Shape, span: Span) {
         let shape = self.named(shape, x.ty(), x.name());
-        self.env.insert(x.id(), shape);
+        self.keep(x, shape);
         self.annotated(x.id(), span);
     }
 
@@ -255,6 +275,7 @@ impl Walk<'_> {
     fn of_type(&mut self, ty: &SizedType, by: &dyn Fn(&Atom) -> Option<Polynomial>) -> Shape {
         match ty {
             SizedType::Plain(_) => Shape::Scalar,
+            SizedType::Number(size) => size.substituted(by).map_or(Shape::Scalar, Shape::Integer),
             SizedType::Index(sizes) => {
                 let below = |n: &Polynomial| n.substituted(by).map_or(Shape::Scalar, Shape::Below);
                 match sizes.as_slice() {
@@ -273,8 +294,10 @@ impl Walk<'_> {
     /// Files a claim.
     fn claim(&mut self, span: Span, claim: Claim, numbers: [&Polynomial; 2], answer: Answer) -> bool {
         if self.silent == 0 {
-            let numbers = numbers.map(|n| self.bounds.resolved(n).to_string());
-            self.found.findings.push(Finding { span, claim, numbers, answer });
+            let numbers = numbers.map(|n| self.bounds.resolved(n));
+            let spelled = [0, 1].map(|i| self.spelled(&numbers[i]));
+            let numbers = numbers.map(|n| n.to_string());
+            self.found.findings.push(Finding { span, claim, numbers, spelled, answer });
         }
         answer == Answer::Proved
     }
@@ -298,15 +321,22 @@ impl Walk<'_> {
         if is_out && !self.bounds.is_unreachable() { Answer::Refuted } else { Answer::Unknown }
     }
 
-    /// Claims that the result has the sizes of its type.
-    fn result(&mut self, ty: &SizedType, shape: &Shape, span: Span) -> bool {
+    /// Claims that the result has the sizes of a type.
+    fn result(
+        &mut self,
+        (ty, by): (&SizedType, &dyn Fn(&Atom) -> Option<Polynomial>),
+        shape: &Shape,
+        span: Span,
+        claim: &Claim,
+    ) -> bool {
         let place = Place { param: 0, path: Vec::new(), dimension: None };
         let mut sizes = Vec::new();
         each_size(ty, &place, &mut |place, size, is_limit| sizes.push((place, size.clone(), is_limit)));
         let shapes = [shape.clone()];
-        sizes
-            .into_iter()
-            .all_of(|(place, size, is_limit)| self.holds_at(&shapes, &place, &size, is_limit, span, Claim::Result))
+        sizes.into_iter().all_of(|(place, size, is_limit)| {
+            let size = size.substituted(by).unwrap_or_else(|| Polynomial::atom(self.fresh("_")));
+            self.holds_at(&shapes, &place, &size, is_limit, span, claim.clone())
+        })
     }
 }
 

@@ -10,18 +10,18 @@ use lm::sizes::{Found, Signature};
 use lm::term::{Binding, Def, Expr, Kind, Op, Program, Span};
 
 impl Checker {
-    /// Returns the definition with checks around calls, and around its result, that are not proved.
-    pub(super) fn with_checks(&mut self, def: Def, own: Option<&Signature>, found: &Found, program: &Program) -> Def {
+    /// Returns the definition with checks around calls, and around its result, that are not proved; `unproved` say what that is to have.
+    pub(super) fn with_checks(&mut self, def: Def, unproved: &[Signature], found: &Found, program: &Program) -> Def {
         let is_wrong = |proved: &Vec<bool>| proved.contains(&false);
         let mut body = def.body.clone();
         if found.calls.values().any(is_wrong) {
             body = self.with_checked_calls(&body, found, program);
         }
-        if let Some(own) = own.filter(|_| !found.result_is_proved) {
+        for signature in unproved {
             let args: Vec<Expr> = def.params.iter().map(Expr::var).collect();
             let span = body.span();
             let (bindings, result) = self.name_of(body);
-            let condition = own.condition_of_result(&result, &args, &mut self.supply);
+            let condition = signature.condition_of_result(&result, &args, &mut self.supply);
             body = asserted(bindings, condition, result, span);
         }
         Def { body, ..def }

@@ -5,13 +5,14 @@ use lm::sizes::Undetermined;
 use std::fmt::Display;
 
 /// The grammar of sizes, for messages.
-pub const SIZES: &str = "k, n, (add n m), (sub n m) or (mul n m); a size variable is a name that is no type";
+pub const SIZES: &str = "k, n, (add n m), (sub n m) or (mul n m); k is not negative, and n is a name that is no type";
 
 /// Makes the error for sizes in the arguments of a call that are to be equal; `places` name them, `size` is what both are
 /// in the definition.
 pub fn arguments_differ(callee: impl Display, places: &[String; 2], size: &str, numbers: &[String; 2]) -> Diagnostic {
     let ([a, b], [n, m]) = (places, numbers);
     let message = match a == size {
+        true if size == n => format!("the size of `{b}` is `{m}`, where `{callee}` takes `{size}`"),
         true => format!("the size of `{b}` is `{m}`, where `{callee}` takes `{size}`, which is `{n}`"),
         false => format!("the sizes of `{a}` and `{b}` differ: `{callee}` is called with {n} and {m}"),
     };
@@ -32,10 +33,17 @@ pub fn annotation_differs(numbers: &[String; 2]) -> Diagnostic {
 }
 
 /// Makes the error for a result.
-pub fn result_differs(name: impl Display, numbers: &[String; 2]) -> Diagnostic {
+pub fn result_differs(name: impl Display, wanted: &str, numbers: &[String; 2]) -> Diagnostic {
     let [n, m] = numbers;
-    Diagnostic::error("E240", format!("the result of `{name}` has the size `{m}`, but its type says `{n}`"))
+    Diagnostic::error("E240", format!("the result of `{name}` has the size `{m}`, but {wanted} `{n}`"))
         .remedy("write the size that it has, or none")
+}
+
+/// Makes the error for a parameter of a derivative that is written by hand.
+pub fn parameter_differs(name: impl Display, place: &str, numbers: &[String; 2]) -> Diagnostic {
+    let [n, m] = numbers;
+    let message = format!("`{place}` of `{name}` has the size `{m}`, but what it is the derivative of says `{n}`");
+    Diagnostic::error("E240", message).remedy("write the size that it has, or none")
 }
 
 /// Makes the error for an argument that is a size.
@@ -63,26 +71,33 @@ pub fn unknown_equality(numbers: &[String; 2]) -> Diagnostic {
         .remedy("write the same size in both types")
 }
 
-/// The same of an index, or of a number that is a size.
-pub fn unknown_range(numbers: &[String; 2]) -> Diagnostic {
-    let [k, n] = numbers;
-    Diagnostic::error("E242", format!("whether `{k}` is an index below `{n}` is not known")).remedy(format!(
-        "write `(assert (and (lte 0 {k}) (lt {k} {n})) ..)` around it, or give it the type `(Fin {n})`"
-    ))
+/// The same of an index.
+pub fn unknown_range(numbers: &[String; 2], spelled: &[Option<String>; 2]) -> Diagnostic {
+    let ([k, n], (assertion, size)) = (numbers, in_range(spelled));
+    Diagnostic::error("E242", format!("whether `{k}` is an index below `{n}` is not known"))
+        .remedy(format!("write `{assertion}` around it, or give it the type `(Fin {size})`"))
 }
 
 /// The same of a number that is a size.
-pub fn unknown_sign(variable: &str) -> Diagnostic {
+pub fn unknown_sign(variable: &str, spelled: &Option<String>) -> Diagnostic {
+    let n = spelled.as_deref().unwrap_or("n");
     Diagnostic::error("E242", format!("whether the size `{variable}` is not negative is not known"))
-        .remedy("write `(assert (lte 0 n) ..)` around the call")
+        .remedy(format!("write `(assert (lte 0 {n}) ..)` around the call"))
 }
 
 /// Makes the error for an index of a type `(Fin ..)` where another limit is wanted; `limit` is its own.
-pub fn wrong_limit(limit: Option<&str>, [k, n]: &[String; 2]) -> Diagnostic {
+pub fn wrong_limit(limit: Option<&str>, [_, n]: &[String; 2], spelled: &[Option<String>; 2]) -> Diagnostic {
     let used = limit.map_or("any Integer".to_string(), |limit| format!("an index below `{limit}`"));
-    let k = if k.starts_with(|c: char| c.is_alphabetic()) { k } else { "i" };
+    let (assertion, _) = in_range(spelled);
     Diagnostic::error("E243", format!("{used} is used where one below `{n}` is wanted"))
-        .remedy(format!("write `(assert (and (lte 0 {k}) (lt {k} {n})) ..)` around it, or make both sizes one"))
+        .remedy(format!("write `{assertion}` around it, or make both sizes one"))
+}
+
+/// Returns the assertion that an index is in range, and the size: as the program writes them, or with k and n for numbers
+/// that have no name in it.
+fn in_range([k, n]: &[Option<String>; 2]) -> (String, &str) {
+    let [k, n] = [(k, "k"), (n, "n")].map(|(number, letter)| number.as_deref().unwrap_or(letter));
+    (format!("(assert (and (lte 0 {k}) (lt {k} {n})) ..)"), n)
 }
 
 /// Makes the error for a size variable that no argument tells.
@@ -92,7 +107,10 @@ pub fn undetermined(what: &Undetermined) -> Diagnostic {
         false => {
             (format!("the size `{variable}` of the result is in no parameter"), "use it in the type of a parameter")
         }
-        true => (format!("no parameter tells the size `{variable}`: it is only in products"), "use it by itself"),
+        true => (
+            format!("no parameter tells the size `{variable}`: it is only in products, or more than once"),
+            "use it by itself",
+        ),
     };
     Diagnostic::error("E244", message).remedy(format!("{remedy}, or add a parameter `({variable} : Integer)`"))
 }

@@ -13,7 +13,7 @@ use super::error;
 use crate::ks::check::checked::{Checked, SizeCheck};
 use crate::ks::check::checker::Checker;
 use crate::ks::diagnostic::Diagnostic;
-use lm::sizes::{Answer, Claim, Finding, Known, infer};
+use lm::sizes::{Answer, Claim, Finding, Known, Signature, infer};
 use lm::term::{Def, FunName};
 
 impl Checker {
@@ -35,18 +35,30 @@ impl Checker {
     fn judged(&mut self, def: Def, checked: &mut Checked) -> Def {
         let own = checked.program.sizes.get(&def.fun.name).and_then(|s| s.of(&def.fun));
         let program = &checked.program;
-        let known = Known { signature: &|f| program.signature(f), gives: &|_, _| true, annotations: &self.annotations };
+        let derived = Some(&def.fun).filter(|f| program.by_hand.contains(&f.name));
+        let derived = derived.and_then(|f| program.signature_of_derivative(f));
+        let known = Known {
+            signature: &|f| program.signature(f),
+            // Of functions that are elsewhere, nobody sees what they give.
+            gives: &|name, _| !program.externals.contains_key(name),
+            derived: derived.as_ref(),
+            annotations: &self.annotations,
+        };
         let found = infer(&def, own.as_ref(), &known);
         for finding in &found.findings {
             let is_of_call = matches!(
                 finding.claim,
                 Claim::Arguments { .. } | Claim::Natural { .. } | Claim::Limit { .. } | Claim::Annotated
             );
-            if own.is_some() || is_of_call {
+            let is_of_derivative = matches!(finding.claim, Claim::Derivative | Claim::Parameter { .. });
+            if own.is_some() || is_of_call || is_of_derivative {
                 self.judge(finding, &def.fun.name, checked);
             }
         }
-        self.with_checks(def, own.as_ref(), &found, &checked.program)
+        let results = [(own, found.result_is_proved), (derived, found.derivative_is_proved)];
+        let unproved: Vec<Signature> =
+            results.into_iter().filter(|(_, is_proved)| !is_proved).filter_map(|(signature, _)| signature).collect();
+        self.with_checks(def, &unproved, &found, &checked.program)
     }
 
     fn judge(&mut self, finding: &Finding, of: &FunName, checked: &mut Checked) {
@@ -59,7 +71,8 @@ impl Checker {
             Some(error) => {
                 let error = match &finding.claim {
                     Claim::Arguments { callee, size, places } => {
-                        let place = checked.places.get(&callee.as_written()).copied().unwrap_or_default();
+                        let definition = checked.program.definition_of_sizes(callee);
+                        let place = definition.and_then(|name| checked.places.get(&name)).copied().unwrap_or_default();
                         let words = if places[0] == *size { "it is" } else { "both are" };
                         error.related(place, &format!("{words} `{size}` here"))
                     }
@@ -85,7 +98,9 @@ fn refuted(finding: &Finding, of: &FunName) -> Diagnostic {
         Claim::Operands => error::operands_differ(numbers),
         Claim::Annotated => error::annotation_differs(numbers),
         Claim::Index { .. } | Claim::Limit { .. } => error::out_of_range(numbers),
-        Claim::Result => error::result_differs(of, numbers),
+        Claim::Result => error::result_differs(of, "its type says", numbers),
+        Claim::Derivative => error::result_differs(of, "what it is the derivative of says", numbers),
+        Claim::Parameter { place } => error::parameter_differs(of, place, numbers),
     }
 }
 
@@ -94,14 +109,16 @@ fn unknown(finding: &Finding, is_strict: bool) -> Option<Diagnostic> {
     let numbers = &finding.numbers;
     match &finding.claim {
         Claim::Index { limit: limit @ Some(_) } | Claim::Limit { limit, is_of_elements: false } => {
-            Some(error::wrong_limit(limit.as_deref(), numbers))
+            Some(error::wrong_limit(limit.as_deref(), numbers, &finding.spelled))
         }
         Claim::Annotated => Some(error::unknown_equality(numbers)),
         _ if !is_strict => None,
-        Claim::Index { limit: None } | Claim::Limit { .. } => Some(error::unknown_range(numbers)),
-        Claim::Natural { variable, .. } => Some(error::unknown_sign(variable)),
-        Claim::Count => Some(error::unknown_sign(&numbers[0])),
-        Claim::Arguments { .. } | Claim::Operands | Claim::Result => Some(error::unknown_equality(numbers)),
+        Claim::Index { limit: None } | Claim::Limit { .. } => Some(error::unknown_range(numbers, &finding.spelled)),
+        Claim::Natural { variable, .. } => Some(error::unknown_sign(variable, &finding.spelled[0])),
+        Claim::Count => Some(error::unknown_sign(&numbers[0], &finding.spelled[0])),
+        Claim::Arguments { .. } | Claim::Operands | Claim::Result | Claim::Derivative | Claim::Parameter { .. } => {
+            Some(error::unknown_equality(numbers))
+        }
     }
 }
 
@@ -115,6 +132,7 @@ fn in_words(finding: &Finding) -> String {
         Claim::Operands => format!("operands: {a} = {b}"),
         Claim::Annotated => format!("the type of a variable: {a} = {b}"),
         Claim::Index { .. } | Claim::Limit { .. } => format!("an index: {a} < {b}"),
-        Claim::Result => format!("the result: {a} = {b}"),
+        Claim::Result | Claim::Derivative => format!("the result: {a} = {b}"),
+        Claim::Parameter { place } => format!("`{place}`: {a} = {b}"),
     }
 }

@@ -28,7 +28,7 @@ impl Checker {
         if !says_sizes {
             return Some(None);
         }
-        match Signature::new(types?, result.clone()) {
+        match Signature::written(types?, result.clone()) {
             Ok(signature) => {
                 self.names_are_numbers(&signature, spans[1])?;
                 Some(Some(Arc::new(signature)))
@@ -41,7 +41,7 @@ impl Checker {
     fn names_are_numbers(&mut self, signature: &Signature, span: Span) -> Option<()> {
         let variables = signature.variables();
         let is_other =
-            |(name, ty): &&(Arc<str>, SizedType)| variables.contains(name) && *ty != SizedType::Plain(Type::Integer);
+            |(name, ty): &&(Arc<str>, SizedType)| variables.contains(name) && !matches!(ty, SizedType::Number(_));
         match signature.params.iter().find(is_other) {
             Some((name, _)) => {
                 self.fail(errors::duplicate_variable(name, "definition: as a parameter and a size"), span)
@@ -53,7 +53,7 @@ impl Checker {
     /// Binds the size variables that are no parameters.
     pub(in crate::ks::check) fn bind_sizes(&mut self, signature: Option<&Signature>) -> Sizes {
         let variables = signature.iter().flat_map(|s| s.variables()).collect::<Vec<_>>();
-        let is_parameter = |name: &str| signature.is_some_and(|s| s.params.iter().any(|(p, _)| **p == *name));
+        let is_parameter = |name: &str| signature.is_some_and(|s| s.is_parameter(name));
         let mut sizes = Vec::new();
         for name in variables.into_iter().filter(|name| !is_parameter(name)) {
             let x = self.supply.fresh(&name, Type::Integer);
