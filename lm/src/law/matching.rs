@@ -101,10 +101,10 @@ impl<'p> Subst<'p> {
     }
 
     /// Returns the place of an operator of the right side: where the same one was, or the one that had its operands. A
-    /// sum over a range is where the array over the range was made.
+    /// sum over a range, and the check of a size, is where the array was made.
     fn place(&self, op: &Op, pats: &[Pat]) -> Span {
         let of = |is_like: &dyn Fn(&Op, &[Pat]) -> bool| self.places.iter().find(|(other, of, _)| is_like(other, of));
-        let made = (*op == Op::Prim(Prim::SumBuild)).then_some(Op::Prim(Prim::Build));
+        let made = matches!(op, Op::Prim(Prim::SumBuild | Prim::AsSize)).then_some(Op::Prim(Prim::Build));
         let place = of(&|other, _| other == op)
             .or_else(|| of(&|_, operands| operands == pats))
             .or_else(|| of(&|other, _| Some(other) == made.as_ref()));

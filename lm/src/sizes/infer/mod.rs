@@ -322,13 +322,7 @@ impl Walk<'_> {
     }
 
     /// Claims that the result has the sizes of a type.
-    fn result(
-        &mut self,
-        (ty, by): (&SizedType, &dyn Fn(&Atom) -> Option<Polynomial>),
-        shape: &Shape,
-        span: Span,
-        claim: &Claim,
-    ) -> bool {
+    fn result(&mut self, (ty, by): (&SizedType, Sizes), shape: &Shape, span: Span, claim: &Claim) -> bool {
         let place = Place { param: 0, path: Vec::new(), dimension: None };
         let mut sizes = Vec::new();
         each_size(ty, &place, &mut |place, size, is_limit| sizes.push((place, size.clone(), is_limit)));
@@ -339,6 +333,9 @@ impl Walk<'_> {
         })
     }
 }
+
+/// What the sizes of a type are where it is used.
+type Sizes<'a> = &'a dyn Fn(&Atom) -> Option<Polynomial>;
 
 /// `all`, where each is looked at.
 trait AllOf: Iterator + Sized {
