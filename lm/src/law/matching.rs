@@ -100,10 +100,14 @@ impl<'p> Subst<'p> {
         self.bodies.push((name, binders, body));
     }
 
-    /// Returns the place of an operator of the right side: where the same one was, or the one that had its operands.
+    /// Returns the place of an operator of the right side: where the same one was, or the one that had its operands. A
+    /// sum over a range is where the array over the range was made.
     fn place(&self, op: &Op, pats: &[Pat]) -> Span {
-        let same = self.places.iter().find(|(other, ..)| *other == op);
-        let place = same.or_else(|| self.places.iter().find(|(_, operands, _)| *operands == pats));
+        let of = |is_like: &dyn Fn(&Op, &[Pat]) -> bool| self.places.iter().find(|(other, of, _)| is_like(other, of));
+        let made = (*op == Op::Prim(Prim::SumBuild)).then_some(Op::Prim(Prim::Build));
+        let place = of(&|other, _| other == op)
+            .or_else(|| of(&|_, operands| operands == pats))
+            .or_else(|| of(&|other, _| Some(other) == made.as_ref()));
         place.map_or(Span::default(), |(.., place)| *place)
     }
 
