@@ -1,6 +1,6 @@
 //! Tells what a statement and its blocks do. A pass that swaps statements asks for it.
 
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::ir::{FunId, Local, Memory, Op, Operand, Stmt};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ pub struct Access {
 #[derive(Clone, Copy)]
 pub struct Callees<'a> {
     /// The parameters that each writes to.
-    pub written: &'a [Written],
+    pub summaries: &'a [Summary],
     /// Whether each takes from the arena.
     pub takes: &'a [bool],
 }
@@ -72,7 +72,7 @@ impl StmtEffects {
             Stmt::Call(_, callee, args) => {
                 self.may_leave = true;
                 for (i, a) in args.iter().enumerate() {
-                    self.add_deep_access(a, callees.written[callee.0].contains(&i));
+                    self.add_deep_access(a, callees.summaries[callee.0].written.contains(&i));
                 }
             }
             Stmt::External { .. } => {

@@ -5,7 +5,7 @@
 //! latest write is the one that counts. Writes to a buffer of few roots are noted with each root. So other buffers of
 //! few roots do not look at them.
 
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::roots::{Root, Roots};
 use crate::ir::{Local, Stmt};
 use rustc_hash::FxHashMap;
@@ -55,7 +55,7 @@ struct Seen {
 /// The times of the buffers of a function, while its statements are gone through.
 pub struct Times<'a> {
     aliases: &'a Aliases,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     now: usize,
     seen: FxHashMap<Local, Seen>,
     all: Log,
@@ -66,10 +66,10 @@ pub struct Times<'a> {
 
 impl<'a> Times<'a> {
     /// Returns the times before the first statement, given what each function of the module writes to.
-    pub fn new(aliases: &'a Aliases, written: &'a [Written]) -> Times<'a> {
+    pub fn new(aliases: &'a Aliases, summaries: &'a [Summary]) -> Times<'a> {
         Times {
             aliases,
-            written,
+            summaries,
             now: 0,
             seen: FxHashMap::default(),
             all: vec![],
@@ -109,7 +109,7 @@ impl<'a> Times<'a> {
         let mut targets = vec![];
         let mut see = |stmt: &Stmt| {
             targets.extend(stmt.writes().map(WriteTarget::Itself));
-            targets.extend(stmt.hands_over(self.written).into_iter().map(WriteTarget::Reach));
+            targets.extend(stmt.hands_over(self.summaries).into_iter().map(WriteTarget::Reach));
         };
         see(stmt);
         stmt.blocks().for_each(|block| block.visit(&mut see));

@@ -26,7 +26,7 @@ pub fn changed_once(module: &Module) -> Check {
         function.body.visit(&mut |stmt| {
             let Stmt::Call(_, callee, args) = stmt else { return };
             let again = |x: &Local| args.iter().filter(|other| other.local() == Some(*x)).count() > 1;
-            if let (Ok(()), Some(x)) = (&checked, stmt.hands_over(&effects.written).into_iter().find(again)) {
+            if let (Ok(()), Some(x)) = (&checked, stmt.hands_over(&effects.summaries).into_iter().find(again)) {
                 let callee = &module.functions[callee.0].name;
                 checked = Err(format!("{} gives {x:?} to {callee} twice, which changes it", function.name));
             }
@@ -50,7 +50,7 @@ fn at_once(module: &Module) -> Check {
 ///
 /// Errors: as [`verify`].
 pub fn at_once_in(module: &Module, function: &Function, effects: &FunctionEffects) -> Check {
-    let aliases = Aliases::of(function, &effects.written);
+    let aliases = Aliases::of(function, &effects.summaries);
     each_loop("at once", function, |looped| {
         let [lanes, jam] = [looped.lanes > 1, looped.jam > 1];
         let dependence = (lanes || jam).then(|| Independence::of(function, &aliases, effects, looped).err());
@@ -69,7 +69,7 @@ pub fn at_once_in(module: &Module, function: &Function, effects: &FunctionEffect
 fn written_out(module: &Module, function: &Function, effects: &FunctionEffects) -> Check {
     let function = jam::expanded(function, module.vectors.floats);
     is_well_formed(module, &function)?;
-    let aliases = Aliases::of(&function, &effects.written);
+    let aliases = Aliases::of(&function, &effects.summaries);
     each_loop("written out", &function, |looped| in_lanes(&function, &aliases, looped))
 }
 

@@ -9,7 +9,7 @@
 //! lanes and on threads where what stores may not: other iterations may add to the same element.
 
 use super::pass::FunctionCx;
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::ir::{Block, Local, Memory, Op, Operand, Stmt};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -17,12 +17,12 @@ use std::rc::Rc;
 pub(super) fn run(cx: &mut FunctionCx) {
     let aliases = cx.aliases();
     let uses = cx.function.body.use_counts();
-    Adder { aliases, written: cx.written(), uses }.fuse_in_block(&mut cx.function.body);
+    Adder { aliases, summaries: cx.summaries(), uses }.fuse_in_block(&mut cx.function.body);
 }
 
 struct Adder<'a> {
     aliases: Rc<Aliases>,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     /// How often each local is used.
     uses: FxHashMap<Local, usize>,
 }
@@ -75,7 +75,7 @@ impl Adder<'_> {
     /// Returns whether a statement, or one in its blocks, may change what a buffer shows.
     fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {
         let inside = |block: &Block| block.stmts.iter().any(|stmt| self.changes(stmt, buffer));
-        self.aliases.changes(stmt, buffer, self.written) || stmt.blocks().any(inside)
+        self.aliases.changes(stmt, buffer, self.summaries) || stmt.blocks().any(inside)
     }
 
     fn used_once(&self, a: &Operand) -> Option<Local> {

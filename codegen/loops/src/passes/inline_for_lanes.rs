@@ -50,7 +50,7 @@ fn choose_loops(module: &Module, id: FunId, analyses: &mut Analyses) -> FxHashSe
     let is_candidate = !function.c_wrapper && !function.cold && !function.recursive;
     if is_candidate && has_calls(&function.body) {
         let effects = FunctionEffects::of(module, analyses);
-        let aliases = analyses.aliases(id, function, &effects.written);
+        let aliases = analyses.aliases(id, function, &effects.summaries);
         let likely = function.body.likely_conditions();
         CallChooser { module, function, aliases, effects, likely, chosen: &mut chosen }.choose_in_block(&function.body);
     }

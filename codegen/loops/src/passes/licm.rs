@@ -13,7 +13,7 @@
 //! loop gives back all that it takes, and its address does not escape. The arena is then in the end as it was.
 
 use super::pass::FunctionCx;
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::effects::Callees;
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
@@ -21,13 +21,13 @@ use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    let (aliases, Callees { written, takes }) = (cx.aliases(), cx.callees());
-    cx.rewrite(|body, function| Mover { aliases, written, takes, locals: &mut function.locals }.hoist_in_block(body));
+    let (aliases, Callees { summaries, takes }) = (cx.aliases(), cx.callees());
+    cx.rewrite(|body, function| Mover { aliases, summaries, takes, locals: &mut function.locals }.hoist_in_block(body));
 }
 
 struct Mover<'a> {
     aliases: Rc<Aliases>,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     /// Which functions take from the arena.
     takes: &'a [bool],
     locals: &'a mut Vec<LocalInfo>,
@@ -123,7 +123,7 @@ impl<'a> Round<'a> {
     /// Returns whether what a statement does is the same in each iteration, what it writes aside.
     fn may_move(&self, parts: &Parts, set: &FxHashSet<Local>) -> bool {
         let is_changed = |b: &Local| {
-            let changes = |stmt: &Stmt| self.mover.aliases.changes(stmt, *b, self.mover.written);
+            let changes = |stmt: &Stmt| self.mover.aliases.changes(stmt, *b, self.mover.summaries);
             self.changes.iter().any(|stmt| !stmt.writes().is_some_and(|w| parts.written.contains(&w)) && changes(stmt))
         };
         parts.used.is_disjoint(set)

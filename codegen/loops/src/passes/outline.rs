@@ -96,7 +96,7 @@ struct Nest<'a> {
 /// Returns the places of nests that may go, by shape.
 fn collect(cx: &mut ModuleCx) -> IndexMap<Shape, Vec<Place>, FxBuildHasher> {
     let module = &*cx.module;
-    let written = cx.analyses.written(module);
+    let summaries = cx.analyses.summaries(module);
     let likely: Vec<_> = module.functions.iter().map(|function| function.body.likely_conditions()).collect();
     let mut places: IndexMap<Shape, Vec<Place>, FxBuildHasher> = IndexMap::default();
     let ours = module.functions.iter().enumerate().filter(|(_, function)| !function.c_wrapper);
@@ -108,7 +108,7 @@ fn collect(cx: &mut ModuleCx) -> IndexMap<Shape, Vec<Place>, FxBuildHasher> {
         for nest in &nests {
             let function = &module.functions[nest.function];
             let (shape, place) = shape_of(nest, function);
-            let aliases = cx.analyses.aliases(FunId(nest.function), function, &written);
+            let aliases = cx.analyses.aliases(FunId(nest.function), function, &summaries);
             found.push(is_apart(&place, function, nest.looped, &aliases).then(|| {
                 let entry = places.entry(shape);
                 let number = entry.index();

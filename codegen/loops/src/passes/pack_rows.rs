@@ -19,7 +19,7 @@
 //! the order of sums.
 
 use super::pass::FunctionCx;
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::effects::Callees;
 use crate::analyses::roots::Root;
@@ -29,14 +29,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    let (aliases, Callees { written, takes }) = (cx.aliases(), cx.callees());
+    let (aliases, Callees { summaries, takes }) = (cx.aliases(), cx.callees());
     let keeps_order = cx.settings.keeps_order;
     let made = alloc_counts(cx.function);
     cx.rewrite(|body, function| {
         let sizes: FxHashMap<Local, Operand> = function.row_sizes.iter().cloned().collect();
         let scope = function.params.iter().copied().collect();
         let locals = &mut function.locals;
-        RowPacker { aliases, written, takes, made, sizes, scope, keeps_order, locals }.pack_in_block(body);
+        RowPacker { aliases, summaries, takes, made, sizes, scope, keeps_order, locals }.pack_in_block(body);
     });
 }
 
@@ -53,7 +53,7 @@ fn alloc_counts(function: &Function) -> FxHashMap<Local, Operand> {
 
 struct RowPacker<'a> {
     aliases: Rc<Aliases>,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     /// Which functions take from the arena.
     takes: &'a [bool],
     made: FxHashMap<Local, Operand>,
@@ -134,7 +134,7 @@ impl RowPacker<'_> {
         let shares = |b: &Operand| b.local().is_none_or(|b| b != row && self.aliases.may_share(b, row));
         match (kind, stmt) {
             (_, Stmt::Call(..) | Stmt::External { .. }) => true,
-            (Use::Read, stmt) => self.aliases.changes(stmt, row, self.written),
+            (Use::Read, stmt) => self.aliases.changes(stmt, row, self.summaries),
             (Use::Added, Stmt::Memory(memory)) => match memory {
                 Memory::Load(_, b, _) | Memory::Store(b, ..) | Memory::Add(b, ..) | Memory::Zero(b, _) => shares(b),
                 Memory::Move { to, from, .. } => shares(to) || shares(from),

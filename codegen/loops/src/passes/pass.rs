@@ -4,7 +4,7 @@
 //! other functions are those from before the pass began. Passes that look into other functions, or make some, are
 //! [`PassWork::Module`].
 
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::cache::Analyses;
 use crate::analyses::effects::Callees;
 use crate::analyses::independence::FunctionEffects;
@@ -105,17 +105,17 @@ struct Others {
 impl<'a> FunctionCx<'a> {
     /// Returns which buffers of the function may share memory, as it is now.
     pub(super) fn aliases(&mut self) -> Rc<Aliases> {
-        self.analyses.aliases(self.id, self.function, &self.others.effects.written)
+        self.analyses.aliases(self.id, self.function, &self.others.effects.summaries)
     }
 
-    /// Returns what each function writes to.
-    pub(super) fn written(&self) -> &'a [Written] {
-        &self.others.effects.written
+    /// Returns a summary of each function.
+    pub(super) fn summaries(&self) -> &'a [Summary] {
+        &self.others.effects.summaries
     }
 
-    /// Returns what each function writes to, and whether it takes memory.
+    /// Returns a summary of each function, and whether it takes memory.
     pub(super) fn callees(&self) -> Callees<'a> {
-        Callees { written: &self.others.effects.written, takes: &self.others.takes }
+        Callees { summaries: &self.others.effects.summaries, takes: &self.others.takes }
     }
 
     /// Returns what each function does, as far as others can tell.
@@ -146,7 +146,7 @@ impl Others {
     fn collect(module: &Module, asks: Asks, analyses: &mut Analyses) -> Others {
         let effects = match asks {
             Asks::Nothing => FunctionEffects::default(),
-            Asks::Callees => FunctionEffects::of_writes(analyses.written(module)),
+            Asks::Callees => FunctionEffects::of_summaries(analyses.summaries(module)),
             Asks::Effects => FunctionEffects::of(module, analyses),
         };
         Others { effects, takes: module.functions.iter().map(|function| function.allocates).collect() }

@@ -12,7 +12,7 @@
 //! functions that load the sizes of all rows anyway.
 
 use super::pass::ModuleCx;
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Version;
 use rustc_hash::FxHashMap;
@@ -21,14 +21,14 @@ use rustc_hash::FxHashMap;
 const MOST_STATEMENTS: usize = 2_000;
 
 pub(super) fn run(cx: &mut ModuleCx) {
-    let written = cx.analyses.written(cx.module);
+    let summaries = cx.analyses.summaries(cx.module);
     let module = &mut *cx.module;
     for i in 0..module.functions.len() {
         let function = &module.functions[i];
         if function.c_wrapper || function.cold || function.body.len() > MOST_STATEMENTS {
             continue;
         }
-        let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &written), &written);
+        let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &summaries), &summaries);
         if !rows.is_empty() {
             let slow = FunId(module.functions.len());
             let function = &mut module.functions[i];
@@ -49,10 +49,10 @@ struct Rows {
 }
 
 /// Returns the parameters for which it is worth to ask whether their rows are of one size.
-fn rows(function: &Function, aliases: &Aliases, written: &[Written]) -> Vec<Rows> {
+fn rows(function: &Function, aliases: &Aliases, summaries: &[Summary]) -> Vec<Rows> {
     let is_changed = |b: Local| {
         let mut changed = false;
-        function.body.visit(&mut |stmt| changed |= aliases.changes(stmt, b, written));
+        function.body.visit(&mut |stmt| changed |= aliases.changes(stmt, b, summaries));
         changed
     };
     let mut rows = vectors_of_rows(function);

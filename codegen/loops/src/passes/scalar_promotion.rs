@@ -14,22 +14,22 @@
 //! may be no index of b.
 
 use super::pass::FunctionCx;
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::ir::{Block, Builder, For, Local, Memory, Op, Operand, Scalar, Stmt};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    let (aliases, written, keeps_order) = (cx.aliases(), cx.written(), cx.settings.keeps_order);
+    let (aliases, summaries, keeps_order) = (cx.aliases(), cx.summaries(), cx.settings.keeps_order);
     cx.rewrite(|body, function| {
         let builder = Builder { locals: &mut function.locals };
-        Carrier { aliases, written, keeps_order, builder }.promote_in_block(body);
+        Carrier { aliases, summaries, keeps_order, builder }.promote_in_block(body);
     });
 }
 
 struct Carrier<'a> {
     aliases: Rc<Aliases>,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     keeps_order: bool,
     builder: Builder<'a>,
 }
@@ -85,7 +85,7 @@ impl Carrier<'_> {
                 Stmt::Memory(Memory::Load(_, a, _) | Memory::Move { from: a, .. }) if shares(a) => false,
                 Stmt::Memory(Memory::Slide(..) | Memory::Slid { .. }) => false,
                 Stmt::Call(..) | Stmt::External { .. } | Stmt::Bench { .. } => false,
-                stmt => !self.aliases.changes(stmt, b, self.written),
+                stmt => !self.aliases.changes(stmt, b, self.summaries),
             };
         });
         only_adds

@@ -19,7 +19,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let start = self.context.append_basic_block(value, "");
         let failed = self.context.append_basic_block(value, "");
         // The buffers of a function between may be one twice.
-        let aliases = (!function.c_wrapper).then(|| Rc::new(Aliases::of(function, &self.written)));
+        let aliases = (!function.c_wrapper).then(|| Rc::new(Aliases::of(function, &self.summaries)));
         let param = |i| value.get_nth_param(i).expect("every function has the hidden parameters");
         let [ctx, limit, arena] = [0, 1, 3].map(|i| param(i).into_pointer_value());
         let hidden = Hidden { ctx, limit, depth: param(2).into_int_value(), arena };

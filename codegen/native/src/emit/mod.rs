@@ -137,7 +137,7 @@ struct Emitter<'ctx, 'a> {
     functions: Vec<FunctionValue<'ctx>>,
     texts: IndexMap<Arc<str>, PointerValue<'ctx>>,
     /// For each function of the module, the parameters that it writes to.
-    written: Vec<loops::analyses::alias::Written>,
+    summaries: Vec<loops::analyses::alias::Summary>,
     /// How many alias scopes there are.
     scopes: usize,
     /// The errors that may be reported, by what they are and where they point.
@@ -165,7 +165,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             request,
             functions: vec![],
             texts: IndexMap::new(),
-            written: loops::analyses::cache::written(request.module),
+            summaries: loops::analyses::cache::summaries(request.module),
             scopes: 0,
             sites: IndexMap::new(),
             parameter_names: names.collect(),

@@ -8,7 +8,7 @@
 //! x = b[i..], b as T, b after slide             x has what b has
 //! store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
 //! x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
-//! x.. = call f(a..)                             x has a new root, and all that is in each a that f does not change
+//! x.. = call f(a..)                             x has a new root, and all that is in each a that f gives back
 //! ```
 //!
 //! A move of scalars moves no address, so nothing comes to lie in b.
@@ -20,7 +20,7 @@
 
 pub mod contents;
 mod made;
-pub mod written;
+pub mod summary;
 
 use crate::analyses::roots::{Root, Roots};
 use crate::ir::{Argument, Block, Function, Local, Memory, Operand, Returned, Stmt};
@@ -49,13 +49,19 @@ pub struct Aliases {
 
 static NONE: Roots = Roots::new();
 
-/// The numbers of the parameters that a function writes to.
-pub type Written = BTreeSet<usize>;
+/// Holds what a caller has to know of a function.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// The numbers of the parameters that it writes to.
+    pub written: BTreeSet<usize>,
+    /// The numbers of the parameters that its results may share memory with.
+    pub given_back: BTreeSet<usize>,
+}
 
 impl Aliases {
-    /// Returns what is known, given what each function of the module writes to.
-    pub fn of(function: &Function, written: &[Written]) -> Aliases {
-        let mut finder = AliasFinder::new(function, written);
+    /// Returns what is known, given a summary of each function of the module.
+    pub fn of(function: &Function, summaries: &[Summary]) -> Aliases {
+        let mut finder = AliasFinder::new(function, summaries);
         for x in &function.params {
             finder.aliases.enter(*x);
             finder.add_root(*x, Root::Made(*x));
@@ -124,9 +130,9 @@ impl Aliases {
     }
 
     /// Returns whether the statement itself, not its blocks, may change what a buffer shows.
-    pub fn changes(&self, stmt: &Stmt, y: Local, written: &[Written]) -> bool {
+    pub fn changes(&self, stmt: &Stmt, y: Local, summaries: &[Summary]) -> bool {
         stmt.writes().is_some_and(|x| self.may_share(x, y))
-            || stmt.hands_over(written).into_iter().any(|x| self.shows(y, &self.reach(x)))
+            || stmt.hands_over(summaries).into_iter().any(|x| self.shows(y, &self.reach(x)))
     }
 
     /// Returns the buffers that may be a part of what a local is allocated as.
@@ -159,9 +165,9 @@ impl Stmt {
     }
 
     /// Returns the buffers that a call writes to, or to what lies in them.
-    pub fn hands_over(&self, written: &[Written]) -> Vec<Local> {
+    pub fn hands_over(&self, summaries: &[Summary]) -> Vec<Local> {
         let Stmt::Call(_, callee, args) = self else { return vec![] };
-        let is_written = |i: &usize| written[callee.0].contains(i);
+        let is_written = |i: &usize| summaries[callee.0].written.contains(i);
         args.iter().enumerate().filter(|(i, _)| is_written(i)).filter_map(|(_, a)| a.local()).collect()
     }
 }
@@ -172,15 +178,15 @@ fn is_buffer(function: &Function, x: Local) -> bool {
 
 struct AliasFinder<'a> {
     function: &'a Function,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     aliases: Aliases,
     changed: bool,
 }
 
 impl<'a> AliasFinder<'a> {
-    fn new(function: &'a Function, written: &'a [Written]) -> AliasFinder<'a> {
+    fn new(function: &'a Function, summaries: &'a [Summary]) -> AliasFinder<'a> {
         let roots = vec![Roots::new(); function.locals.len()];
-        AliasFinder { function, written, aliases: Aliases { roots, ..Aliases::default() }, changed: true }
+        AliasFinder { function, summaries, aliases: Aliases { roots, ..Aliases::default() }, changed: true }
     }
 
     fn visit_block(&mut self, block: &Block) {
@@ -212,8 +218,7 @@ impl<'a> AliasFinder<'a> {
                 }
             }
             Stmt::Call(xs, callee, args) => {
-                let written = &self.written[callee.0];
-                let shared = args.iter().enumerate().filter(|(i, _)| !written.contains(i)).map(|(_, a)| a);
+                let shared = self.summaries[callee.0].given_back.iter().map(|i| &args[*i]);
                 self.visit_call(xs, &shared.collect::<Vec<_>>());
             }
             Stmt::External { results, args, .. } => {

@@ -1,29 +1,30 @@
 //! Finds the parameters that a function adds to, and uses for nothing else.
 
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::cache::Analyses;
 use crate::analyses::roots::Roots;
 use crate::ir::{Function, Memory, Module, Operand, Stmt};
+use std::collections::BTreeSet;
 
 /// Returns, for each function, the parameters that it only adds to. Memory inside a parameter counts, too. The function
 /// neither reads these parameters nor returns them.
-pub(super) fn added(module: &Module, written: &[Written], analyses: &mut Analyses) -> Vec<Written> {
-    let mut added = vec![Written::new(); module.functions.len()];
+pub(super) fn added(module: &Module, summaries: &[Summary], analyses: &mut Analyses) -> Vec<BTreeSet<usize>> {
+    let mut added = vec![BTreeSet::new(); module.functions.len()];
     for id in module.callees_first() {
         let function = &module.functions[id.0];
         // Of a recursive one nothing is known yet.
-        let aliases = analyses.aliases(id, function, written);
+        let aliases = analyses.aliases(id, function, summaries);
         let is_added = |i: &usize| {
             let place = aliases.reach(function.params[*i]);
             only_adds(function, &aliases, &place, &added)
         };
-        let found = written[id.0].iter().copied().filter(is_added).collect();
+        let found = summaries[id.0].written.iter().copied().filter(is_added).collect();
         added[id.0] = found;
     }
     added
 }
 
-fn only_adds(function: &Function, aliases: &Aliases, place: &Roots, added: &[Written]) -> bool {
+fn only_adds(function: &Function, aliases: &Aliases, place: &Roots, added: &[BTreeSet<usize>]) -> bool {
     let shows = |a: &Operand| a.local().is_some_and(|x| aliases.shows(x, place));
     let holds = |a: &Operand| is_buffer(function, a) && a.local().is_some_and(|x| !aliases.reach(x).is_disjoint(place));
     let mut only = !function.body.results.iter().any(holds);

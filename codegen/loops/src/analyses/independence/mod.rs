@@ -22,7 +22,7 @@ mod owned;
 mod prepare;
 mod sums;
 
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::cache::Analyses;
 use crate::analyses::roots::Root;
 use crate::analyses::why_serial::WhySerial;
@@ -54,18 +54,18 @@ pub struct Independence {
 /// Holds the effects of the functions of a module, as callers see them.
 #[derive(Default)]
 pub struct FunctionEffects {
-    /// The parameters that they write to.
-    pub written: Vec<Written>,
+    /// What callers have to know of each.
+    pub summaries: Vec<Summary>,
     /// For each function, the parameters that it only adds to.
-    pub added: Vec<Written>,
+    pub added: Vec<BTreeSet<usize>>,
     /// Whether they print, measure, or call external functions, or others do that they call.
     heard: Vec<bool>,
 }
 
 impl FunctionEffects {
-    /// Holds what functions write to, and nothing else.
-    pub fn of_writes(written: Vec<Written>) -> FunctionEffects {
-        FunctionEffects { written, ..FunctionEffects::default() }
+    /// Holds the summaries of functions, and nothing else.
+    pub fn of_summaries(summaries: Vec<Summary>) -> FunctionEffects {
+        FunctionEffects { summaries, ..FunctionEffects::default() }
     }
 
     /// Returns what they do.
@@ -86,8 +86,8 @@ impl FunctionEffects {
                 heard[i] = is_heard;
             }
         }
-        let written = analyses.written(module);
-        FunctionEffects { added: adding::added(module, &written, analyses), written, heard }
+        let summaries = analyses.summaries(module);
+        FunctionEffects { added: adding::added(module, &summaries, analyses), summaries, heard }
     }
 }
 
@@ -177,7 +177,7 @@ impl<'a> IndependenceFinder<'a> {
                     return Err(WhySerial::Statement("call"));
                 }
                 for (i, b) in args.iter().enumerate().filter_map(|(i, a)| Some((i, a.local()?))) {
-                    let kind = match effects.written[callee.0].contains(&i) {
+                    let kind = match effects.summaries[callee.0].written.contains(&i) {
                         true if effects.added[callee.0].contains(&i) => AccessKind::Add,
                         true => AccessKind::Set,
                         false => AccessKind::Read,

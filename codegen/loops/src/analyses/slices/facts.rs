@@ -5,7 +5,7 @@
 //! stands for all that a call gives, and the sizes of a vector of vectors are read more often than its Floats. Where
 //! memory is seen as of another type, as records of recursive functions are, all types are one.
 
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::roots::Root;
 use crate::ir::{Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -51,11 +51,11 @@ pub(super) struct StmtNeeds {
 }
 
 impl<'a> SliceFacts<'a> {
-    pub(super) fn new(function: &'a Function, is_typed: bool, written: &[Written]) -> SliceFacts<'a> {
+    pub(super) fn new(function: &'a Function, is_typed: bool, summaries: &[Summary]) -> SliceFacts<'a> {
         SliceFacts {
             function,
             is_typed,
-            aliases: Aliases::of(function, written),
+            aliases: Aliases::of(function, summaries),
             used: FxHashSet::default(),
             read: FxHashSet::default(),
             results: vec![false; function.results.len()],

@@ -21,7 +21,7 @@ mod facts;
 mod needs;
 mod once;
 
-use crate::analyses::cache::written;
+use crate::analyses::cache::summaries;
 use crate::ir::{Block, FunId, Function, Local, Memory, Module, Operand, Stmt};
 use cut::Cut;
 use needs::Needs;
@@ -75,8 +75,8 @@ impl Slices {
             }
             roots.push(sliced.map(|(function, _)| function));
         }
-        let written = written(module);
-        let mut cut = Cut::new(module, Needs::solve(&functions, &all, &written));
+        let summaries = summaries(module);
+        let mut cut = Cut::new(module, Needs::solve(&functions, &all, &summaries));
         let queries: Vec<_> = roots.into_iter().map(|root| root.map(|root| cut.query(&functions, root))).collect();
         let Cut { mut module, origins, .. } = cut;
         once::once(&mut module, &origins);

@@ -2,7 +2,7 @@
 //! in one way for all of its callers.
 
 use super::facts::{SliceFacts, StmtNeeds, has_casts};
-use crate::analyses::alias::Written;
+use crate::analyses::alias::Summary;
 use crate::analyses::independence::bests;
 use crate::ir::{Block, For, Function, Local, Memory, Operand, Stmt, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,16 +12,16 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub(super) struct Needs<'a> {
     functions: &'a [Function],
-    written: &'a [Written],
+    summaries: &'a [Summary],
     facts: FxHashMap<usize, SliceFacts<'a>>,
 }
 
 impl<'a> Needs<'a> {
     /// Finds the needs of functions, given by number. Calls from outside use no results.
-    pub(super) fn solve(functions: &'a [Function], all: &BTreeSet<usize>, written: &'a [Written]) -> Needs<'a> {
+    pub(super) fn solve(functions: &'a [Function], all: &BTreeSet<usize>, summaries: &'a [Summary]) -> Needs<'a> {
         let is_typed = !all.iter().any(|i| has_casts(&functions[*i]));
-        let facts = all.iter().map(|i| (*i, SliceFacts::new(&functions[*i], is_typed, written))).collect();
-        let mut needs = Needs { functions, written, facts };
+        let facts = all.iter().map(|i| (*i, SliceFacts::new(&functions[*i], is_typed, summaries))).collect();
+        let mut needs = Needs { functions, summaries, facts };
         loop {
             let before = needs.size();
             // Callees mostly come after their callers: what these need of them is known then.
@@ -175,7 +175,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn visit_call(&mut self, xs: &[Local], callee: usize, args: &[Operand], is_top: bool) -> StmtNeeds {
-        let left = self.needs.written[callee].iter();
+        let left = self.needs.summaries[callee].written.iter();
         let left: FxHashSet<(usize, Ty)> =
             left.flat_map(|i| self.facts.reads(&args[*i]).into_iter().map(|ty| (*i, ty))).collect();
         let used: Vec<bool> = xs.iter().map(|x| self.facts.used.contains(x)).collect();

@@ -8,37 +8,37 @@
 //! begins as the first one did, and takes as much. The chunks of a loop on threads stay, since their number tells how
 //! many workers have an arena; in loops in lanes, inner loops stay.
 
-use crate::analyses::alias::{Aliases, Written};
-use crate::analyses::cache::written;
+use crate::analyses::alias::{Aliases, Summary};
+use crate::analyses::cache::summaries;
 use crate::ir::{Block, Builder, For, Function, Local, Module, Op, Operand, Scalar, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn once(module: &mut Module, slices: &FxHashMap<usize, usize>) {
-    let written = written(module);
+    let summaries = summaries(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     for i in 0..module.functions.len() {
         if slices.contains_key(&i) {
-            shorten_in_function(&mut module.functions[i], &written, &takes);
+            shorten_in_function(&mut module.functions[i], &summaries, &takes);
         }
     }
 }
 
-fn shorten_in_function(function: &mut Function, written: &[Written], takes: &[bool]) {
+fn shorten_in_function(function: &mut Function, summaries: &[Summary], takes: &[bool]) {
     let mut has_loops = false;
     function.body.visit(&mut |stmt| has_loops |= matches!(stmt, Stmt::For(_)));
     if !has_loops {
         return;
     }
-    let aliases = Aliases::of(function, written);
+    let aliases = Aliases::of(function, summaries);
     let mut body = std::mem::take(&mut function.body);
-    let mut once = Once { aliases, written, takes, builder: Builder { locals: &mut function.locals } };
+    let mut once = Once { aliases, summaries, takes, builder: Builder { locals: &mut function.locals } };
     once.shorten_in_block(&mut body);
     function.body = body;
 }
 
 struct Once<'a> {
     aliases: Aliases,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     takes: &'a [bool],
     builder: Builder<'a>,
 }
@@ -74,7 +74,7 @@ impl Once<'_> {
         block.visit(&mut |stmt| made.extend(stmt.targets()));
         let mut own = true;
         block.visit(&mut |stmt| {
-            let written: Vec<Local> = stmt.writes().into_iter().chain(stmt.hands_over(self.written)).collect();
+            let written: Vec<Local> = stmt.writes().into_iter().chain(stmt.hands_over(self.summaries)).collect();
             own &= written.into_iter().all(|b| self.aliases.is_made_among(b, &made));
             own &= !matches!(stmt, Stmt::External { .. } | Stmt::Bench { .. } | Stmt::Write(_));
         });

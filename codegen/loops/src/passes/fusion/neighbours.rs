@@ -162,7 +162,7 @@ impl Fuser<'_> {
     }
 
     fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {
-        self.aliases.changes(stmt, buffer, self.callees.written)
+        self.aliases.changes(stmt, buffer, self.callees.summaries)
             || stmt.blocks().flat_map(|block| &block.stmts).any(|stmt| self.changes(stmt, buffer))
     }
 }

@@ -66,7 +66,7 @@ fn writes(looped: &For, buffer: Local, aliases: &Aliases, callees: Callees) -> u
     let mut found = 0;
     looped.body.visit(&mut |stmt| {
         let moves = matches!(stmt, Stmt::Memory(Memory::Slide(..) | Memory::Slid { .. }) | Stmt::External { .. });
-        found += usize::from(moves || aliases.changes(stmt, buffer, callees.written));
+        found += usize::from(moves || aliases.changes(stmt, buffer, callees.summaries));
     });
     found
 }

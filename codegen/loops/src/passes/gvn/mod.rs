@@ -23,7 +23,7 @@ mod starts;
 mod uniform;
 
 use super::pass::FunctionCx;
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::times::{Times, WriteTarget};
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
 use fold::folded;
@@ -33,10 +33,10 @@ use starts::Starts;
 use uniform::uniform;
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    let (aliases, written) = (cx.aliases(), cx.written());
-    let uniform = uniform(cx.function, &aliases, written);
+    let (aliases, summaries) = (cx.aliases(), cx.summaries());
+    let uniform = uniform(cx.function, &aliases, summaries);
     cx.rewrite(|body, function| {
-        let mut sharer = Sharer::new(&aliases, written, uniform, Starts::new(body));
+        let mut sharer = Sharer::new(&aliases, summaries, uniform, Starts::new(body));
         sharer.number_block(body);
         sharer.starts.put(body, &mut function.locals);
     });
@@ -94,12 +94,12 @@ struct Sharer<'a> {
 impl<'a> Sharer<'a> {
     fn new(
         aliases: &'a Aliases,
-        written: &'a [Written],
+        summaries: &'a [Summary],
         uniform: FxHashMap<Local, Operand>,
         starts: Starts,
     ) -> Sharer<'a> {
         Sharer {
-            times: Times::new(aliases, written),
+            times: Times::new(aliases, summaries),
             uniform,
             replaced: FxHashMap::default(),
             assumed: vec![],

@@ -1,18 +1,18 @@
 //! Finds buffers that hold one value throughout: nothing but stores of that value ever touches them. The value must be
 //! known before the buffer is made, so that it can stand for every element.
 
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
 use rustc_hash::FxHashMap;
 
 /// Returns each such buffer, with the value.
-pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written]) -> FxHashMap<Local, Operand> {
+pub(super) fn uniform(function: &Function, aliases: &Aliases, summaries: &[Summary]) -> FxHashMap<Local, Operand> {
     let mut finder = UniformFinder::default();
     finder.set(&function.params);
     finder.collect_in_block(&function.body);
     let mut values: FxHashMap<Local, Option<Operand>> = FxHashMap::default();
     function.body.visit(&mut |stmt| {
-        for b in stmt.writes().into_iter().chain(stmt.hands_over(written)) {
+        for b in stmt.writes().into_iter().chain(stmt.hands_over(summaries)) {
             let stored = if let Stmt::Memory(Memory::Store(_, _, a)) = stmt { Some(a.clone()) } else { None };
             let value = values.entry(b).or_insert_with(|| stored.clone());
             if !value.as_ref().zip(stored.as_ref()).is_some_and(|(a, b)| a.same(b)) {

@@ -77,7 +77,7 @@ fn samples(planner: &Planner, looped: &For, inside: &FxHashSet<Local>) -> Vec<(L
     bounds.dedup();
     let is_fixed = |b: Local| {
         let mut changes = inside.contains(&b);
-        looped.body.visit(&mut |stmt| changes |= planner.aliases.changes(stmt, b, &planner.world.effects.written));
+        looped.body.visit(&mut |stmt| changes |= planner.aliases.changes(stmt, b, &planner.world.effects.summaries));
         !changes
     };
     let is_integer = |x: &Local| planner.function.ty(&(*x).into()) == Scalar::Integer.ty();

@@ -111,7 +111,7 @@ impl<'a> Planner<'a> {
         analyses: &mut Analyses,
     ) -> FxHashMap<Local, Plan> {
         let function = &module.functions[id.0];
-        let aliases = analyses.aliases(id, function, &world.effects.written);
+        let aliases = analyses.aliases(id, function, &world.effects.summaries);
         let likely = function.body.likely_conditions();
         let (before, plans) = (vec![], FxHashMap::default());
         let mut planner =

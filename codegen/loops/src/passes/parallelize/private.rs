@@ -54,7 +54,7 @@ impl Planner<'_> {
     }
 
     fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {
-        self.aliases.changes(stmt, buffer, &self.world.effects.written)
+        self.aliases.changes(stmt, buffer, &self.world.effects.summaries)
     }
 
     fn changes_within(&self, stmt: &Stmt, buffer: Local) -> bool {

@@ -15,7 +15,7 @@
 mod numbers;
 
 use super::pass::FunctionCx;
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::effects::Callees;
 use crate::ir::{Block, Builder, For, Forward, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
@@ -39,13 +39,13 @@ pub(super) fn run(cx: &mut FunctionCx) {
     if forward == Forward::Recompute {
         return;
     }
-    let Callees { written, takes } = cx.callees();
+    let Callees { summaries, takes } = cx.callees();
     // What is new in a block is not known for those around it before the next round.
     for _ in 0..MOST_ROUNDS {
         let aliases = cx.aliases();
         let is_new = cx.rewrite(|body, function| {
             let (likely, locals) = (body.likely_conditions(), &mut function.locals);
-            Storer { aliases, written, takes, likely, locals, forward }.store_in_block(body)
+            Storer { aliases, summaries, takes, likely, locals, forward }.store_in_block(body)
         });
         if !is_new {
             break;
@@ -55,7 +55,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 struct Storer<'a> {
     aliases: Rc<Aliases>,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     /// Which functions take from the arena.
     takes: &'a [bool],
     /// The conditions that mostly hold: the other side is not worth it.
@@ -121,7 +121,7 @@ impl Storer<'_> {
         if !matches!(a.from, Operand::Integer(0)) || !a.from.same(&b.from) || !a.to.same(&b.to) || is_far() {
             return vec![];
         }
-        let mut numbers = Numbers::new(region, &self.aliases, self.written, self.locals, self.forward);
+        let mut numbers = Numbers::new(region, &self.aliases, self.summaries, self.locals, self.forward);
         let earlier: FxHashMap<String, StoredValue> =
             numbers.number_loop(a).into_iter().map(|x| (x.key.clone(), x)).collect();
         if earlier.is_empty() {

@@ -10,7 +10,7 @@
 //!
 //! A local set outside of the loops has itself for a number.
 
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::ir::{Block, For, Forward, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
@@ -48,7 +48,7 @@ struct PathStep {
 /// The numbers of what is computed in some statements.
 pub(super) struct Numbers<'a> {
     aliases: &'a Aliases,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     locals: &'a [LocalInfo],
     forward: Forward,
     /// The locals that the statements set.
@@ -66,7 +66,7 @@ impl<'a> Numbers<'a> {
     pub(super) fn new(
         region: &'a [Stmt],
         aliases: &'a Aliases,
-        written: &'a [Written],
+        summaries: &'a [Summary],
         locals: &'a [LocalInfo],
         forward: Forward,
     ) -> Numbers<'a> {
@@ -75,7 +75,7 @@ impl<'a> Numbers<'a> {
             collect(stmt, &mut set, &mut changes);
         }
         let (known, named, path, found) = (FxHashMap::default(), FxHashMap::default(), vec![], vec![]);
-        Numbers { aliases, written, locals, forward, set, changes, known, named, path, found }
+        Numbers { aliases, summaries, locals, forward, set, changes, known, named, path, found }
     }
 
     /// The values of a loop that are worth to be stored.
@@ -197,7 +197,7 @@ impl<'a> Numbers<'a> {
             visit_writes(stmt, &mut |x| count += usize::from(x == b));
             count
         };
-        let changes = self.changes.iter().filter(|stmt| self.aliases.changes(stmt, b, self.written)).count();
+        let changes = self.changes.iter().filter(|stmt| self.aliases.changes(stmt, b, self.summaries)).count();
         if changes != stmts.iter().map(own_writes).sum::<usize>() {
             return None;
         }
@@ -235,7 +235,7 @@ impl<'a> Numbers<'a> {
     /// Returns whether what a buffer shows is the same throughout, or known to be complete.
     fn is_readable(&self, b: Local) -> bool {
         let is_made = self.named.contains_key(&b) && self.set.contains(&b) && self.is_finished(b);
-        is_made || !self.changes.iter().any(|stmt| self.aliases.changes(stmt, b, self.written))
+        is_made || !self.changes.iter().any(|stmt| self.aliases.changes(stmt, b, self.summaries))
     }
 
     /// Returns whether a buffer has its number from what fills it.

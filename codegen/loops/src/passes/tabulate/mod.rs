@@ -18,7 +18,7 @@
 mod slice;
 
 use super::pass::FunctionCx;
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::arena_balance::{gives_all_back, releases_to_own_marks};
 use crate::analyses::effects::Callees;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
@@ -27,13 +27,13 @@ use slice::{SliceStep, TableSlice, slices};
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    let Callees { written, takes } = cx.callees();
+    let Callees { summaries, takes } = cx.callees();
     // What is new in a loop is not known for those in it before the next round.
     for _ in 0..MOST_ROUNDS {
         let aliases = cx.aliases();
         let is_new = cx.rewrite(|body, function| {
             let (likely, locals) = (body.likely_conditions(), &mut function.locals);
-            Tabler { aliases, written, takes, likely, locals }.tabulate_in_block(body, 0)
+            Tabler { aliases, summaries, takes, likely, locals }.tabulate_in_block(body, 0)
         });
         if !is_new {
             break;
@@ -46,7 +46,7 @@ const MOST_ROUNDS: usize = 16;
 
 struct Tabler<'a> {
     aliases: Rc<Aliases>,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     /// Which functions take from the arena.
     takes: &'a [bool],
     /// The conditions that mostly hold: the other side is not worth tables.
@@ -93,7 +93,7 @@ impl Tabler<'_> {
         if !is_balanced && (depth > 0 || !releases_to_own_marks(&looped.body, &set)) {
             return None;
         }
-        let slices = slices(looped, &set, &self.likely, (&self.aliases, self.written), self.locals);
+        let slices = slices(looped, &set, &self.likely, (&self.aliases, self.summaries), self.locals);
         if slices.is_empty() {
             return None;
         }

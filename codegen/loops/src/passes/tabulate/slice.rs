@@ -1,7 +1,7 @@
 //! Finds the values in a loop that depend on its iteration only by indices of inner loops, and the statements that
 //! compute them.
 
-use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::alias::{Aliases, Summary};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Stmt};
 use lm::term::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,7 +52,7 @@ pub(super) fn slices(
     looped: &For,
     set: &FxHashSet<Local>,
     likely: &FxHashSet<Local>,
-    (aliases, written): (&Aliases, &[Written]),
+    (aliases, summaries): (&Aliases, &[Summary]),
     locals: &[LocalInfo],
 ) -> Vec<TableSlice> {
     let mut changes = Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn slices(
         set,
         likely,
         aliases,
-        written,
+        summaries,
         locals,
         changes,
         next: 0,
@@ -115,7 +115,7 @@ struct SliceFinder<'a> {
     set: &'a FxHashSet<Local>,
     likely: &'a FxHashSet<Local>,
     aliases: &'a Aliases,
-    written: &'a [Written],
+    summaries: &'a [Summary],
     locals: &'a [LocalInfo],
     /// The statements that may change memory in the loop.
     changes: Vec<Stmt>,
@@ -256,7 +256,7 @@ impl SliceFinder<'_> {
 
     fn is_unchanged(&self, b: &Operand) -> bool {
         let Some(b) = b.local() else { return false };
-        !self.changes.iter().any(|stmt| self.aliases.changes(stmt, b, self.written))
+        !self.changes.iter().any(|stmt| self.aliases.changes(stmt, b, self.summaries))
     }
 }
 

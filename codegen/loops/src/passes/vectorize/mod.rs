@@ -108,7 +108,7 @@ fn choices(module: &Module) -> Vec<LaneChoice> {
     let effects = FunctionEffects::of(module, &mut analyses);
     let mut of = |(i, function): (usize, &Function)| match LIKELY(function) {
         true => {
-            let aliases = analyses.aliases(FunId(i), function, &effects.written);
+            let aliases = analyses.aliases(FunId(i), function, &effects.summaries);
             choose(function, aliases, &effects, module.vectors, module.keeps_order)
         }
         false => LaneChoice { lanes: FxHashMap::default(), reasons: vec![] },

@@ -2,7 +2,7 @@
 
 use super::first_in_lanes;
 use loops::analyses::alias::Aliases;
-use loops::analyses::cache::written;
+use loops::analyses::cache::summaries;
 use loops::analyses::divergence::{Divergence, Layout};
 use loops::analyses::verify::verify;
 use loops::analyses::why_serial::WhySerial;
@@ -14,7 +14,7 @@ fn spread(text: &str) -> Result<Divergence, WhySerial> {
     let module = parse(text);
     verify(&parse(&text.replace(" lanes 4", ""))).expect("the text keeps the rules");
     let function = &module.functions[0];
-    let aliases = Aliases::of(function, &written(&module));
+    let aliases = Aliases::of(function, &summaries(&module));
     Divergence::of(function, &aliases, &first_in_lanes(function))
 }
 

@@ -16,7 +16,7 @@ fn found(text: &str) -> Result<Independence, WhySerial> {
     verify(&parse(&text.replace(" lanes 4", ""))).expect("the text keeps the rules");
     let effects = FunctionEffects::of(&module, &mut Analyses::default());
     let function = &module.functions[0];
-    let aliases = Aliases::of(function, &effects.written);
+    let aliases = Aliases::of(function, &effects.summaries);
     Independence::of(function, &aliases, &effects, &first_in_lanes(function))
 }
 

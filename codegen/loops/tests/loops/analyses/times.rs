@@ -1,6 +1,6 @@
 //! How many writes are looked at.
 
-use loops::analyses::alias::{Aliases, Written};
+use loops::analyses::alias::{Aliases, Summary};
 use loops::analyses::times::{Times, WriteTarget};
 use loops::ir::parse::parse;
 use loops::ir::{Local, Memory, Stmt};
@@ -9,9 +9,9 @@ use loops::ir::{Local, Memory, Stmt};
 fn looked_at(body: &str) -> usize {
     let module = parse(&format!("fun f(p%0: [float], t%1: [[float]]) -> () {{\n{body}yield\n}}\n"));
     let function = &module.functions[0];
-    let written = [Written::new()];
-    let aliases = Aliases::of(function, &written);
-    let mut times = Times::new(&aliases, &written);
+    let summaries = [Summary::default()];
+    let aliases = Aliases::of(function, &summaries);
+    let mut times = Times::new(&aliases, &summaries);
     let mut looked_at = 0;
     let mut is_seen_by = |target: &WriteTarget, b: Local, aliases: &Aliases| {
         looked_at += 1;

@@ -76,7 +76,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let spread = match (frame.origin(), frame.aliases()) {
             (Some(origin), _) => self.spread_of_origin(origin, looped),
             (None, Some(aliases)) => Divergence::of(frame.function(), aliases, looped),
-            (None, None) => Divergence::of(frame.function(), &Aliases::of(frame.function(), &self.written), looped),
+            (None, None) => Divergence::of(frame.function(), &Aliases::of(frame.function(), &self.summaries), looped),
         };
         let spread = Rc::new(spread.expect("a loop with lanes can run in them"));
         let opened = self.enter_scopes(frame, &looped.body);
@@ -137,8 +137,8 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// does.
     fn spread_of_origin(&mut self, origin: usize, part: &For) -> Result<Divergence, WhySerial> {
         let function = &self.request.module.functions[origin];
-        let written = &self.written;
-        let aliases = self.aliases.entry(origin).or_insert_with(|| Rc::new(Aliases::of(function, written))).clone();
+        let summaries = &self.summaries;
+        let aliases = self.aliases.entry(origin).or_insert_with(|| Rc::new(Aliases::of(function, summaries))).clone();
         let mut spread = None;
         function.body.visit(&mut |stmt| match stmt {
             Stmt::For(whole) if whole.index == part.index => spread = Some(Divergence::of(function, &aliases, whole)),

@@ -2,12 +2,13 @@
 
 mod contents;
 
-use loops::analyses::alias::written::{settled, written_by};
-use loops::analyses::alias::{Aliases, Written};
-use loops::analyses::cache::written;
+use loops::analyses::alias::summary::{settled, summary};
+use loops::analyses::alias::{Aliases, Summary};
+use loops::analyses::cache::summaries;
 use loops::analyses::verify::verify;
 use loops::ir::parse::parse;
 use loops::ir::{Local, Module};
+use std::collections::BTreeSet;
 
 /// Returns whether two locals of a function may share memory: in a loop that carries the state s%2, at first p%1.
 fn share(body: &str, next: u32, x: u32, y: u32) -> bool {
@@ -16,7 +17,7 @@ fn share(body: &str, next: u32, x: u32, y: u32) -> bool {
          yield %{next}\n}}\nyield %9\n}}\n"
     ));
     verify(&module).expect("the text keeps the rules");
-    Aliases::of(&module.functions[0], &[Written::new()]).may_share(Local(x), Local(y))
+    Aliases::of(&module.functions[0], &[Summary::default()]).may_share(Local(x), Local(y))
 }
 
 const CHUNKS: &str = "%10 = alloc [float] n%0\n%11 = alloc [[float]] 2\nfor %12 in 0..2 {\n%13 = eq.i %12, 0\n\
@@ -67,12 +68,17 @@ fn chain(length: usize) -> Module {
 fn a_function_is_looked_at_once_unless_it_is_recursive() {
     let module = chain(40);
     let mut looked_at = 0;
-    let written = settled(&module, |_, function, written| {
+    let summaries = settled(&module, |_, function, summaries| {
         looked_at += 1;
-        written_by(function, &Aliases::of(function, written), written)
+        summary(function, &Aliases::of(function, summaries), summaries)
     });
-    assert!(written.iter().all(|written| *written == Written::from([0])));
+    assert!(summaries.iter().all(|summary| summary.written == BTreeSet::from([0])));
     assert_eq!(looked_at, 41);
+}
+
+/// Returns the parameters that each function writes to.
+fn written(module: &Module) -> Vec<Vec<usize>> {
+    summaries(module).into_iter().map(|summary| Vec::from_iter(summary.written)).collect()
 }
 
 #[test]
@@ -82,7 +88,7 @@ fn what_recursive_functions_write_to_is_found() {
     let last = "fun h(x%0: [float], y%1: [float]) -> () {\n  store x%0[0] = 1.0\n  call f(x%0, y%1)\n  yield\n}\n";
     let module = parse(&(call("f", "g") + &call("g", "h") + last + &call("k", "f")));
     // h writes to its first parameter, so f does by way of g; h hands the first on to f, and the second; g swaps them.
-    assert_eq!(written(&module), [Written::from([0]), Written::from([1]), Written::from([0]), Written::from([1])]);
+    assert_eq!(written(&module), [vec![0], vec![1], vec![0], vec![1]]);
 }
 
 #[test]
@@ -99,9 +105,9 @@ fn a_function_may_write_to_a_copy_of_a_parameter() {
         )
     };
     let row = "%4 = load x%1[0]\n    %5 = alloc [float] 1\n    move %5[0..1] <- %4[0..1]\n    store %3[0] = %5";
-    assert_eq!(written_of(&copied("[float]", "move %3[0..1] <- x%1[0..1]", "add")), Written::new());
-    assert_eq!(written_of(&copied("[[float]]", "move %3[0..1] <- x%1[0..1]", "rows")), Written::from([1]));
-    assert_eq!(written_of(&copied("[[float]]", row, "rows")), Written::new());
+    assert_eq!(written_of(&copied("[float]", "move %3[0..1] <- x%1[0..1]", "add")), vec![0; 0]);
+    assert_eq!(written_of(&copied("[[float]]", "move %3[0..1] <- x%1[0..1]", "rows")), [1]);
+    assert_eq!(written_of(&copied("[[float]]", row, "rows")), vec![0; 0]);
 }
 
 #[test]
@@ -109,5 +115,20 @@ fn addresses_are_set_right_only_in_what_slid() {
     let f = "fun f(x%0: [[float]]) -> ([[float]]) {\n  %1 = mark\n  %2 = mark\n  %3 = slide %2 to %1\n  \
              %4 = x%0 after slide %2 by %3\n  %5 = %4 before x%0\n  if %5 {\n    %6 = load %4[0]\n    \
              %7 = %6 after slide %2 by %3\n    store %4[0] = %7\n    yield\n  } else {\n    yield\n  }\n  yield %4\n}\n";
-    assert_eq!(written(&parse(f)), [Written::new()]);
+    assert_eq!(written(&parse(f)), [vec![0; 0]]);
+}
+
+#[test]
+fn a_call_may_give_back_what_it_writes_to() {
+    // The function calls itself, adds to what it got, and gives that back: so its own parameter, both times.
+    let f = "fun f(c%0: bool, x%1: [float], y%2: [float]) -> ([float]) {\n  %3 = if c%0 {\n    yield x%1\n  } else {\n    \
+             %4 = call f(c%0, x%1, y%2)\n    add %4[0] += 1.0\n    yield %4\n  }\n  yield %3\n}\n";
+    let found = &summaries(&parse(f))[0];
+    assert_eq!(*found, Summary { written: BTreeSet::from([1]), given_back: BTreeSet::from([1]) });
+    let caller =
+        "fun g(c%0: bool, x%1: [float], y%2: [float]) -> ([float]) {\n  %3 = call f(c%0, x%1, y%2)\n  yield %3\n}\n";
+    let module = parse(&format!("{f}{caller}"));
+    let aliases = Aliases::of(&module.functions[1], &summaries(&module));
+    assert!(aliases.may_share(Local(3), Local(1)));
+    assert!(!aliases.may_share(Local(3), Local(2)));
 }

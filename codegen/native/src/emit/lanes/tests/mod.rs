@@ -207,11 +207,11 @@ fn integers(seed: i64, n: i64, m: i64) -> Vec<i64> {
 /// Returns the layouts of the buffers in a text.
 fn layouts(text: &str) -> Vec<Layout> {
     use loops::analyses::alias::Aliases;
-    use loops::analyses::cache::written;
+    use loops::analyses::cache::summaries;
     use loops::ir::{Operand, Stmt};
     let module = parse(&text.replace("lanes W", "lanes 4"));
     let function = &module.functions[0];
-    let aliases = Aliases::of(function, &written(&module));
+    let aliases = Aliases::of(function, &summaries(&module));
     let mut found = vec![];
     function.body.visit(&mut |stmt| {
         if let Stmt::For(looped) = stmt

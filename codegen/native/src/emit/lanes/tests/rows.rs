@@ -6,13 +6,13 @@ use super::*;
 /// Returns, for each loop inside of the one in lanes, whether it goes along rows.
 fn along_rows(text: &str) -> Vec<bool> {
     use loops::analyses::alias::Aliases;
-    use loops::analyses::cache::written;
+    use loops::analyses::cache::summaries;
     use loops::analyses::divergence::Divergence;
     use loops::analyses::rows::goes_along_rows;
     use loops::ir::Stmt;
     let module = parse(&text.replace("lanes W", "lanes 4"));
     let function = &module.functions[0];
-    let aliases = Aliases::of(function, &written(&module));
+    let aliases = Aliases::of(function, &summaries(&module));
     let mut found = vec![];
     function.body.visit(&mut |stmt| {
         if let Stmt::For(looped) = stmt
