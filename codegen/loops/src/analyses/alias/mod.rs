@@ -11,7 +11,8 @@
 //! x.. = call f(a..)                             x has a new root, and all that is in each a that f gives back
 //! ```
 //!
-//! A move of scalars moves no address, so nothing comes to lie in b.
+//! A move of scalars moves no address, so nothing comes to lie in b. Nor does it where an address in b is set right
+//! after a slide: what lay in b lies there still.
 //!
 //! Buffers of different roots share no memory that anything writes. Lowering adds only to memory that it made for the
 //! purpose. It gives that memory to a function as the place of a sum, for one argument only.
@@ -180,13 +181,16 @@ struct AliasFinder<'a> {
     function: &'a Function,
     summaries: &'a [Summary],
     aliases: Aliases,
+    /// The buffer that each local was loaded from. An address that was set right after a slide counts as loaded.
+    loaded: FxHashMap<Local, Local>,
     changed: bool,
 }
 
 impl<'a> AliasFinder<'a> {
     fn new(function: &'a Function, summaries: &'a [Summary]) -> AliasFinder<'a> {
         let roots = vec![Roots::new(); function.locals.len()];
-        AliasFinder { function, summaries, aliases: Aliases { roots, ..Aliases::default() }, changed: true }
+        let aliases = Aliases { roots, ..Aliases::default() };
+        AliasFinder { function, summaries, aliases, loaded: FxHashMap::default(), changed: true }
     }
 
     fn visit_block(&mut self, block: &Block) {
@@ -240,11 +244,15 @@ impl<'a> AliasFinder<'a> {
             Memory::Load(x, b, _) if is_buffer(self.function, *x) => {
                 let inside = self.roots_inside(b);
                 self.add_roots(*x, &inside);
+                self.loaded.extend(b.local().map(|b| (*x, b)));
             }
-            Memory::Slid { target: x, buffer: b, .. } | Memory::View(x, b, _) | Memory::Cast(x, b) => {
-                self.add_same(*x, b)
+            Memory::Slid { target: x, buffer: b, .. } => {
+                self.add_same(*x, b);
+                let from = b.local().and_then(|b| self.loaded.get(&b).copied());
+                self.loaded.extend(from.map(|from| (*x, from)));
             }
-            Memory::Store(b, _, a) if is_buffer_operand(self.function, a) => {
+            Memory::View(x, b, _) | Memory::Cast(x, b) => self.add_same(*x, b),
+            Memory::Store(b, _, a) if is_buffer_operand(self.function, a) && !self.is_loaded_from(a, b) => {
                 let (roots, inner) = (self.roots(b), self.roots(a));
                 self.add_content(&roots, &inner);
             }
@@ -264,6 +272,10 @@ impl<'a> AliasFinder<'a> {
             | Memory::Before(..)
             | Memory::Slide(..) => {}
         }
+    }
+
+    fn is_loaded_from(&self, a: &Operand, b: &Operand) -> bool {
+        a.local().and_then(|a| self.loaded.get(&a)).is_some_and(|from| b.local() == Some(*from))
     }
 
     /// The results of a call are new, or any part of what it was given; so is what lies in them.
