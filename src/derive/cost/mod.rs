@@ -1,7 +1,8 @@
 //! Computes what a function costs, as polynomials in the sizes of its arguments.
 //!
 //! ```text
-//! cost(build(n, λi. e)) = n (cost(e) + 1 step) + the Floats written      cost(sumbuild(n, λi. e)) = n (cost(e) + the sums)
+//! cost(build(n, λi. e)) = n (cost(e) + 1 step) + the Floats written
+//! cost(sumbuild(n, λi. e)) = n (cost(e) + the Floats added) + those of the sum, where δ(v, k, x) adds x, and a zero nothing
 //! cost(if c then a else b) = cost(c) + the larger of cost(a) and cost(b)
 //! ```
 //!
@@ -117,33 +118,43 @@ impl<'a> Walk<'a> {
         Loop { name, span, steps: Polynomial::default(), is_below: self.is_below }
     }
 
-    /// Returns the cost of n steps of a loop with this function.
-    fn steps(&mut self, p: Prim, n: &Polynomial, f: &Expr, span: Span) -> Cost {
+    /// Returns the cost of n steps of a loop with this function, whose results are added up or not.
+    fn steps(&mut self, p: Prim, n: &Polynomial, f: &Expr, is_added: bool, span: Span) -> Cost {
         let of = self.loop_of(p.name().into(), span);
         let (x, body) = function(f);
         let around = self.is_below;
         self.is_below |= self.directions.contains(&x.id());
-        let cost = self.cost(body).repeated(n, of);
+        let cost = self.cost_of(body, is_added).repeated(n, of);
         self.is_below = around;
         cost
     }
 
     fn cost(&mut self, e: &Expr) -> Cost {
+        self.cost_of(e, false)
+    }
+
+    /// Returns the cost of a term; `is_added` where its value is added to a sum in place.
+    fn cost_of(&mut self, e: &Expr, is_added: bool) -> Cost {
         match e.kind() {
-            Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => Cost::default(),
             Kind::Let(bindings, body) => {
                 let mut all = Cost::default();
                 for b in bindings {
                     all = all.plus(self.cost(&b.rhs));
                     self.sizes.learn(b);
                 }
-                all.plus(self.cost(body))
+                all.plus(self.cost_of(body, is_added))
             }
             Kind::App(Op::If, args) => {
                 let condition = self.cost(&args[0]);
-                let branches = self.cost(&args[1]).or(self.cost(&args[2]));
+                let branches = self.cost_of(&args[1], is_added).or(self.cost_of(&args[2], is_added));
                 condition.plus(branches)
             }
+            Kind::App(Op::Prim(Prim::DeltaAt), args) if is_added => {
+                self.cost(&args[1]).plus(self.cost_of(&args[2], is_added))
+            }
+            Kind::App(Op::Prim(Prim::ZeroOf), _) if is_added => Cost::default(),
+            _ if is_added => self.cost(e).plus(Cost::of(self.sizes.floats(e))),
+            Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => Cost::default(),
             Kind::App(op, args) => {
                 let of_args = args.iter().map(|a| self.cost(a)).fold(Cost::default(), Cost::plus);
                 let own = match op {
@@ -162,21 +173,25 @@ impl<'a> Walk<'a> {
         let moves = if is_tensor { result() } else { Polynomial::default() };
         match (p, args) {
             (Prim::Build, [n, f]) => {
-                let body = self.step(p, n, f, e.span());
+                let n = self.sizes.steps(n);
+                let body = self.steps(p, &n, f, false, e.span());
                 Cost { moves: moves.plus(&body.moves), ..body }
             }
-            (Prim::SumBuild, [.., n, f]) => {
-                let sums = self.sizes.steps(n).times(&self.sizes.floats(function(f).1));
-                self.step(p, n, f, e.span()).plus(Cost::of(sums))
+            (Prim::SumBuild, [sum @ .., n, f]) => {
+                let moves = sum.first().filter(|_| is_tensor).map_or(moves, |w| self.sizes.floats(w));
+                let n = self.sizes.steps(n);
+                let body = self.steps(p, &n, f, true, e.span());
+                Cost { moves: moves.plus(&body.moves), ..body }
             }
             (Prim::Loop, [n, f, _, w]) => {
-                let sums = self.sizes.steps(n).times(&self.sizes.floats(w));
-                self.step(p, n, f, e.span()).plus(Cost::of(sums))
+                let n = self.sizes.steps(n);
+                let sums = n.times(&self.sizes.floats(w));
+                self.steps(p, &n, f, false, e.span()).plus(Cost::of(sums))
             }
             (Prim::Fold | Prim::Scanl, [f, a, v]) => {
                 let n = self.sizes.elements(v);
                 let kept = if p == Prim::Scanl { n.times(&self.sizes.floats(a)) } else { Polynomial::default() };
-                let body = self.steps(p, &n, f, e.span());
+                let body = self.steps(p, &n, f, false, e.span());
                 Cost { moves: kept.plus(&body.moves), ..body }
             }
             (Prim::Sum, [v]) => {
@@ -192,12 +207,6 @@ impl<'a> Walk<'a> {
             _ if is_operation(p) => Cost { flop: result(), moves, ..Cost::default() },
             _ => Cost::default(),
         }
-    }
-
-    /// Returns the cost of a loop over a size.
-    fn step(&mut self, p: Prim, n: &Expr, f: &Expr, span: Span) -> Cost {
-        let n = self.sizes.steps(n);
-        self.steps(p, &n, f, span)
     }
 
     /// Returns the cost of a call; that of recursion is not known, and has a name.

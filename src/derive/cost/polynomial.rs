@@ -1,7 +1,7 @@
 //! Polynomials in the sizes of tensors, as costs: those of [`lm::sizes`], compared by how they grow.
 
 use lm::sizes::{Atom, Polynomial as Sizes};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A polynomial in sizes, which have texts for names: `size(v)`.
@@ -41,12 +41,11 @@ impl Polynomial {
 
     /// Returns a polynomial that is at least each of both, at all sizes.
     pub fn or(&self, other: &Polynomial) -> Polynomial {
-        let mut most: BTreeMap<&Vec<Atom>, i64> = self.0.terms().collect();
-        for (monomial, k) in other.0.terms() {
-            let known = most.entry(monomial).or_default();
-            *known = (*known).max(k);
-        }
-        Polynomial(most.into_iter().fold(Sizes::default(), |sum, (m, k)| sum.with_term(m.clone(), k)))
+        let of_each: [BTreeMap<&Vec<Atom>, i64>; 2] = [self.0.terms().collect(), other.0.terms().collect()];
+        let monomials: BTreeSet<&Vec<Atom>> = of_each.iter().flat_map(|terms| terms.keys().copied()).collect();
+        let most = |m: &Vec<Atom>| of_each.iter().map(|terms| terms.get(m).copied().unwrap_or_default()).max();
+        let add = |sum: Sizes, m: &Vec<Atom>| sum.with_term(m.clone(), most(m).unwrap_or_default());
+        Polynomial(monomials.into_iter().fold(Sizes::default(), add))
     }
 
     /// Returns whether the polynomial is known to grow no faster than another one: each of its products is part of one
@@ -78,14 +77,19 @@ impl fmt::Display for Polynomial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut terms: Vec<(&Vec<Atom>, i64)> = self.0.terms().collect();
         terms.sort_by_key(|(monomial, _)| std::cmp::Reverse(monomial.len()));
-        let shown = |(monomial, k): (&Vec<Atom>, i64)| {
-            let number = (k != 1 || monomial.is_empty()).then(|| k.to_string());
-            number.into_iter().chain(monomial.iter().map(Atom::to_string)).collect::<Vec<_>>().join(" ")
-        };
+        f.write_str(if terms.is_empty() { "0" } else { "" })?;
+        for (i, (monomial, k)) in terms.iter().take(MOST_TERMS).enumerate() {
+            f.write_str(match (i, *k < 0) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            })?;
+            let number = (k.abs() != 1 || monomial.is_empty()).then(|| k.abs().to_string());
+            let factors: Vec<String> = number.into_iter().chain(monomial.iter().map(Atom::to_string)).collect();
+            f.write_str(&factors.join(" "))?;
+        }
         let more = terms.len().saturating_sub(MOST_TERMS);
-        let mut all: Vec<String> = terms.into_iter().take(MOST_TERMS).map(shown).collect();
-        all.extend((more > 0).then(|| format!("{more} more terms")));
-        f.write_str(if all.is_empty() { "0" } else { "" })?;
-        f.write_str(&all.join(" + "))
+        if more > 0 { write!(f, " + {more} more terms") } else { Ok(()) }
     }
 }

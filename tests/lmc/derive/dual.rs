@@ -34,6 +34,8 @@ const PROGRAM: &str = "
   (sumbuild (size b) (lam (i : Integer)
     (let (r (sub (sumbuild (size x) (lam (k : Integer) (mul (index (tuple i k) m) (index k x)))) (index i b)))
       (mul r r)))))
+(def strided Float ((v : Vec Float) (w : Vec Float))
+  (sumbuild (size w) (lam (i : Integer) (mul (index i w) (index (div (mul i i) (size w)) v)))))
 (def steps Float ((x : Vec Float) (n : Integer))
   (sum (fold (lam (p : Tuple (Vec Float) Integer) (map (lam (y : Float) (sin (mul y (index 0 (get$1$2 p))))) (get$1$2 p)))
              x (build n (lam (i : Integer) i)))))
@@ -75,6 +77,7 @@ const COSTS: &[Row] = &[
     ("uMv",   1, &[Vector, Matrix, Vector], "2 size(u) size(v) + 2 size(u)",     "2 size(u) size(v)"),
     ("tr",    1, &[Matrix],                 "size(m).1",                         "0"),
     ("trma",  1, &[Matrix, Matrix],         "2 size(m).1 size(m).2 + size(m).1", "0"),
+    ("strided", 1, &[Vector, Vector],       "2 size(w)",                         "size(w)"),
     ("llsq",  2, &[Matrix, Vector, Vector], "2 size(b) size(x) + 3 size(b)",     "5 size(b) size(x) + size(x)"),
 ];
 
