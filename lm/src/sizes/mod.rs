@@ -20,7 +20,7 @@ mod sized_type;
 mod terms;
 
 pub use infer::{Annotation, Answer, Claim, Finding, Found, Known, infer};
-pub use polynomial::{Atom, Polynomial};
+pub use polynomial::{Atom, Polynomial, sum_of};
 pub use relation::{Place, Relation, Step};
 pub use signature::{Signature, Undetermined};
 pub use sized_type::SizedType;

@@ -147,23 +147,26 @@ impl Polynomial {
 /// Writes `n`, `n + 1`, `2 * n * m - 1`.
 impl fmt::Display for Polynomial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("0");
-        }
         // The number comes last.
-        let (numbers, products): (Vec<_>, Vec<_>) = self.0.iter().partition(|(m, _)| m.is_empty());
-        for (i, (m, k)) in products.into_iter().chain(numbers).enumerate() {
-            match (i, *k < 0) {
-                (0, false) => {}
-                (0, true) => f.write_str("-")?,
-                (_, false) => f.write_str(" + ")?,
-                (_, true) => f.write_str(" - ")?,
-            }
-            let size = k.unsigned_abs();
-            let number = (size != 1 || m.is_empty()).then(|| size.to_string());
-            let factors: Vec<String> = number.into_iter().chain(m.iter().map(Atom::to_string)).collect();
-            f.write_str(&factors.join(" * "))?;
-        }
-        Ok(())
+        let (numbers, products): (Vec<_>, Vec<_>) = self.terms().partition(|(m, _)| m.is_empty());
+        f.write_str(&sum_of(products.into_iter().chain(numbers), " * "))
     }
+}
+
+/// Returns the text of a sum of products, whose factors have a sign between them.
+pub fn sum_of<'a>(terms: impl IntoIterator<Item = (&'a Monomial, i64)>, times: &str) -> String {
+    let mut text = String::new();
+    for (m, k) in terms {
+        text.push_str(match (text.is_empty(), k < 0) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        });
+        let size = k.unsigned_abs();
+        let number = (size != 1 || m.is_empty()).then(|| size.to_string());
+        let factors: Vec<String> = number.into_iter().chain(m.iter().map(Atom::to_string)).collect();
+        text.push_str(&factors.join(times));
+    }
+    if text.is_empty() { "0".into() } else { text }
 }

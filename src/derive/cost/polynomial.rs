@@ -1,6 +1,6 @@
 //! Polynomials in the sizes of tensors, as costs: those of [`lm::sizes`], compared by how they grow.
 
-use lm::sizes::{Atom, Polynomial as Sizes};
+use lm::sizes::{Atom, Polynomial as Sizes, sum_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -77,18 +77,7 @@ impl fmt::Display for Polynomial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut terms: Vec<(&Vec<Atom>, i64)> = self.0.terms().collect();
         terms.sort_by_key(|(monomial, _)| std::cmp::Reverse(monomial.len()));
-        f.write_str(if terms.is_empty() { "0" } else { "" })?;
-        for (i, (monomial, k)) in terms.iter().take(MOST_TERMS).enumerate() {
-            f.write_str(match (i, *k < 0) {
-                (0, false) => "",
-                (0, true) => "-",
-                (_, false) => " + ",
-                (_, true) => " - ",
-            })?;
-            let number = (k.abs() != 1 || monomial.is_empty()).then(|| k.abs().to_string());
-            let factors: Vec<String> = number.into_iter().chain(monomial.iter().map(Atom::to_string)).collect();
-            f.write_str(&factors.join(" "))?;
-        }
+        f.write_str(&sum_of(terms.iter().take(MOST_TERMS).copied(), " "))?;
         let more = terms.len().saturating_sub(MOST_TERMS);
         if more > 0 { write!(f, " + {more} more terms") } else { Ok(()) }
     }

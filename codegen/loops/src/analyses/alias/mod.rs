@@ -59,6 +59,13 @@ pub struct Summary {
     pub given_back: BTreeSet<usize>,
 }
 
+impl Summary {
+    /// Returns whether another summary has all that this one has.
+    pub fn is_part_of(&self, other: &Summary) -> bool {
+        self.written.is_subset(&other.written) && self.given_back.is_subset(&other.given_back)
+    }
+}
+
 impl Aliases {
     /// Returns what is known, given a summary of each function of the module.
     pub fn of(function: &Function, summaries: &[Summary]) -> Aliases {

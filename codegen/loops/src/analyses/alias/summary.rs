@@ -24,6 +24,7 @@ pub fn settled(module: &Module, mut found: impl FnMut(FunId, &Function, &[Summar
                 continue;
             }
             let new = found(FunId(*i), &module.functions[*i], &summaries);
+            debug_assert!(summaries[*i].is_part_of(&new), "the summary of {} shrinks", module.functions[*i].name);
             if new != summaries[*i] {
                 summaries[*i] = new;
                 let callers = calls.neighbors_directed((*i as u32).into(), Direction::Incoming);
