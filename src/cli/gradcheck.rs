@@ -98,6 +98,14 @@ fn gradcheck_watched(
         if report.stops_gradients && report.points > 0 {
             warn(&format!("`{f}` uses `stop_gradient`, so it was not compared with differences"), format);
         }
+        if 0 < report.interpreted && report.interpreted < report.points {
+            let (seen, all) = (report.interpreted, report.points);
+            let text = format!(
+                "native code of `{f}` was compared with the interpreter, which is slow here, at {seen} of {all} points \
+                 only; at the others it ran alone (`--interpret` uses the interpreter everywhere)"
+            );
+            warn(&text, format);
+        }
         reports.push((f, report));
     }
     outcome(&input, &reports)

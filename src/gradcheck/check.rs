@@ -9,6 +9,7 @@ use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::term::FunName;
 use lm::value::Value;
 use native::Jit;
+use std::cell::Cell;
 use std::mem::discriminant;
 
 /// A derivative smaller than this, for directions of size one, is what cancelling terms left: its last
@@ -17,6 +18,10 @@ const CANCELLED: f64 = 1e-6;
 
 /// The number of points at which each parameter is looked at by itself.
 const BY_PARAMETER: usize = 3;
+
+/// What the interpreter may do for one function, in [accesses](lm::interp::Counts::accesses), where native code can take
+/// its place: about half a minute. A gradient by a loop over directions calls its function thousands of times.
+const ACCESSES: u64 = 1 << 29;
 
 /// Checks a function at `points` random points. `jit` has its three [`names`] as entries; without it,
 /// native code is not looked at.
@@ -48,6 +53,10 @@ struct Check<'a> {
     by_parameter: usize,
     /// Whether only native code can call the function, since it calls an external one.
     is_native_only: bool,
+    /// Whether values at the current point are the interpreter's.
+    is_interpreted: bool,
+    /// What the interpreter has done so far.
+    accesses: Cell<u64>,
 }
 
 /// The vectors at one point.
@@ -71,7 +80,17 @@ impl<'a> Check<'a> {
         let program = pipeline.program();
         let report = Report::new(native_limit(jit), stops_gradients(program, f), ways(program, f));
         let is_native_only = jit.is_some() && names(f).iter().any(|name| calls_externals(program, name));
-        Check { pipeline, jit, f, random: Random::new(seed), report, by_parameter: 0, is_native_only }
+        Check {
+            pipeline,
+            jit,
+            f,
+            random: Random::new(seed),
+            report,
+            by_parameter: 0,
+            is_native_only,
+            is_interpreted: !is_native_only,
+            accesses: Cell::new(0),
+        }
     }
 
     /// Checks at so many points: the example and others, or random ones.
@@ -117,6 +136,8 @@ impl<'a> Check<'a> {
     }
 
     fn at(&mut self, whole: Value) {
+        let has_time = self.accesses.get() <= ACCESSES;
+        self.is_interpreted = !self.is_native_only && (has_time || self.jit.is_none() || !self.report.native_agrees());
         let one = self.pipeline.program().defs[self.f].params.len() == 1;
         let parts = match &whole {
             Value::Tuple(parts) if !one => parts.clone(),
@@ -154,6 +175,7 @@ impl<'a> Check<'a> {
             return;
         }
         self.report.points += 1;
+        self.report.interpreted += usize::from(self.is_interpreted);
         let vectors = Vectors { ds, direction, dr, y, dy, back };
         let errors = self.errors(&parts, &vectors);
         self.report.whole.keep_worse(errors, &whole);
@@ -223,11 +245,17 @@ impl<'a> Check<'a> {
         if self.is_there(name) { self.call(name, args, point).map(Some) } else { Ok(None) }
     }
 
-    /// Returns a call by the interpreter; by native code, where only that can call an external function.
+    /// Returns a call by the interpreter; by native code, where only that can call an external function, or where the
+    /// interpreter has had its time.
     fn value(&self, name: &FunName, args: &[Value]) -> Result<Value, RuntimeError> {
-        match self.jit.filter(|_| self.is_native_only) {
+        match self.jit.filter(|_| !self.is_interpreted) {
             Some(jit) => jit.call(name, args),
-            None => Interpreter::new(self.pipeline.program()).call(name, args),
+            None => {
+                let mut interpreter = Interpreter::new(self.pipeline.program());
+                let value = interpreter.call(name, args);
+                self.accesses.set(self.accesses.get() + interpreter.counts.accesses);
+                value
+            }
         }
     }
 
@@ -236,7 +264,7 @@ impl<'a> Check<'a> {
         let value = self.value(name, args);
         // Native code would go on until its stack is full.
         let is_too_deep = |error: &RuntimeError| matches!(error.kind, ErrorKind::RecursionTooDeep(_));
-        let is_compared = !self.is_native_only && !value.as_ref().is_err_and(is_too_deep);
+        let is_compared = self.is_interpreted && !value.as_ref().is_err_and(is_too_deep);
         let Some(jit) = self.jit.filter(|_| is_compared) else { return value };
         let error = match (&value, jit.call(name, args)) {
             (Ok(a), Ok(b)) => native_distance(a, &b),

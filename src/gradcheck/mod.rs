@@ -16,6 +16,9 @@
 //! At the first points, each parameter is moved by itself, too. A function that calls external ones is called by native
 //! code only, and may have only one of the two derivatives.
 //!
+//! The interpreter has a limit of work for each function. Behind it native code is called alone, if it has agreed so far:
+//! that a program is right is seen at all points, that native code means the same at those that the limit allows.
+//!
 //! The step study takes the differences at h = 1e-2 .. 1e-8 and keeps the closest: a large step is
 //! wrong by curvature, a small one by rounding, and the best lies between.
 

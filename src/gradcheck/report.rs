@@ -114,6 +114,9 @@ pub enum Fault {
 pub struct Report {
     /// Points at which the function and its derivatives are finite.
     pub points: usize,
+    /// Those of them at which native code was compared with the interpreter, or the interpreter ran alone. At the others
+    /// native code ran alone: only it can call external functions, or the interpreter takes long.
+    pub interpreted: usize,
     /// All parameters at once.
     pub whole: Comparison,
     /// Each parameter by itself, at the first points; empty where only one can vary.
@@ -141,6 +144,7 @@ impl Report {
         let parameter = |(name, way)| Parameter { name, way, comparison: Comparison::default() };
         Report {
             points: 0,
+            interpreted: 0,
             whole: Comparison::default(),
             parameters: ways.into_iter().map(parameter).collect(),
             native: Worst::default(),
