@@ -85,6 +85,7 @@ pub static NATIVE: &[Native] = &[
     Native { name: "sumbuild-zero",   source: "derived",    text: "sumbuild(w, n, λi. ts_zero(x)) = ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)),    rewrite: sumbuild_zero },
     Native { name: "get-zero",        source: "sec. 2.2",   text: "ts_zero(x).i = ts_zero(x.i)",                       head: Some(Head::Get),                     rewrite: get_zero },
     Native { name: "get-tuple",       source: "sec. 1; Fig. 8e (ICFP)", text: "(x ..).i = x.i",                        head: Some(Head::Get),                     rewrite: get_tuple },
+    Native { name: "get-of-if",       source: "Fig. 8d5 (ICFP)", text: "(if c then x else y).i = if c then x.i else y.i", head: Some(Head::Get),                   rewrite: get_of_if },
     Native { name: "tuple-get",       source: "sec. 1",     text: "(x.1, .., x.n) = x",                                head: Some(Head::Tuple),                   rewrite: tuple_get },
     Native { name: "vcat-get",        source: "Fig. 2",     text: "π(1,n) × .. × π(n,n) = 1",                          head: Some(Head::Prim(Prim::LmVCat)),      rewrite: vcat_get },
     Native { name: "inject-compose",  source: "derived",    text: "(0 × .. × m × .. × 0) ∘ n = 0 × .. × (m ∘ n) × .. × 0", head: Some(Head::Prim(Prim::LmCompose)), rewrite: inject_compose },
@@ -228,6 +229,20 @@ fn get_zero(e: &Expr, _: &Context) -> Option<Expr> {
     // A witness of tangents has the components of its point, except for discrete ones.
     let component = Expr::get(*i, shape);
     (component.ty().tangent() == *e.ty()).then(|| Expr::prim(Prim::ZeroOf, [Expr::witness(&component)]))
+}
+
+fn get_of_if(e: &Expr, cx: &Context) -> Option<Expr> {
+    let Kind::App(Op::Get(i, _), args) = e.kind() else { return None };
+    let (whole, is_copy) = cx.facts.term(&args[0]).map_or((&args[0], false), |(term, is_once)| (term, !is_once));
+    let parts = whole.args_of(&Op::If)?;
+    if is_copy && !parts.iter().all(|part| cx.facts.is_cheap(part)) {
+        return None;
+    }
+    let component = |branch: &Expr| {
+        let (bindings, result) = branch.as_block();
+        Expr::block(bindings.to_vec(), Expr::get(*i, result.clone()))
+    };
+    Some(Expr::conditional(parts[0].clone(), component(&parts[1]), component(&parts[2])))
 }
 
 fn get_tuple(e: &Expr, _: &Context) -> Option<Expr> {

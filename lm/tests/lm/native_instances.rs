@@ -94,6 +94,10 @@ pub(super) fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
         }
         "transpose-get" => Expr::prim(Prim::LmTranspose, [get]),
         "get-zero" => Expr::app(Op::Get(i, n), vec![Expr::prim(Prim::ZeroOf, [r.term(&s, 0)])]),
+        "get-of-if" => {
+            let c = Expr::prim(Prim::Eq, [Expr::integer(1), Expr::integer(1 + r.below(2) as i64)]);
+            Expr::app(Op::Get(i, n), vec![Expr::conditional(c, r.term(&s, 0), r.term(&s, 0))])
+        }
         "get-tuple" => Expr::app(Op::Get(i, n), vec![r.term(&s, 0)]),
         "tuple-get" => Expr::tuple((1..=n).map(|j| Expr::get(j, Expr::var(&x))).collect::<Vec<_>>()),
         "vcat-get" => {

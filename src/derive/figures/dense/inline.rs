@@ -6,9 +6,10 @@
 //!
 //! A dense Jacobian takes `[fwd f]` or `[rev f]` at one point, and computes once the part that does not depend on the
 //! direction. A call prevents that: `fwd$g(s, ds)` depends on the direction as a whole, though most of the work of g
-//! depends on s only. So calls are inlined, up to a size, and outside of loops only: bodies of loops are not cut, and
-//! the loops have passes of their own for what does not vary (`loops::passes`). These calls stay: of recursive
-//! functions, of functions with effects, and of functions in templates of the program's rules, which look for them.
+//! depends on s only. So calls are inlined, up to a size. Bodies of loops are not cut, and the loops have passes of their
+//! own for what does not vary (`loops::passes`). So in loops calls stay, but for derivatives by dual numbers: there laws
+//! take a loop and its directions apart. These calls stay, too: of recursive functions, of functions with effects, and of
+//! functions in templates of the program's rules, which look for them.
 
 use crate::derive::call_order;
 use crate::derive::pipeline::{Error, Pipeline};
@@ -22,13 +23,22 @@ const MOST_NODES: usize = 2_000;
 /// The depth of calls of calls that are inlined.
 const MOST_ROUNDS: usize = 16;
 
+/// The calls that are inlined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those outside of loops.
+    OutsideOfLoops,
+    /// Those in loops, too.
+    Everywhere,
+}
+
 impl Pipeline {
-    /// Returns the definition with the calls outside of its loops inlined.
-    pub(in crate::derive) fn inlined(&mut self, def: &Def) -> Result<Def, Error> {
+    /// Returns the definition with its calls inlined.
+    pub(super) fn inlined(&mut self, def: &Def, reach: Reach) -> Result<Def, Error> {
         let mut def = def.clone();
         let mut has_changed = false;
         for _ in 0..MOST_ROUNDS {
-            let body = self.with_inlined(&def.body, MOST_NODES.saturating_sub(def.body.size()))?;
+            let body = self.with_inlined(&def.body, reach, MOST_NODES.saturating_sub(def.body.size()))?;
             let Some(body) = body else { break };
             def = Def { body, ..def };
             has_changed = true;
@@ -37,9 +47,9 @@ impl Pipeline {
     }
 
     /// Returns the term with its present calls inlined, as far as they fit; `None` if it has none.
-    fn with_inlined(&mut self, e: &Expr, mut budget: usize) -> Result<Option<Expr>, Error> {
+    fn with_inlined(&mut self, e: &Expr, reach: Reach, mut budget: usize) -> Result<Option<Expr>, Error> {
         let mut called = Vec::new();
-        calls(e, &mut called);
+        calls(e, reach, &mut called);
         let mut bodies = FxHashMap::default();
         for callee in called {
             if !bodies.contains_key(&callee) {
@@ -54,14 +64,14 @@ impl Pipeline {
             }
         }
         bodies.retain(|_, def| def.is_some());
-        Ok((!bodies.is_empty()).then(|| self.put_in_place(e, &bodies)))
+        Ok((!bodies.is_empty()).then(|| self.put_in_place(e, reach, &bodies)))
     }
 
-    fn put_in_place(&mut self, e: &Expr, bodies: &FxHashMap<FunName, Option<Def>>) -> Expr {
-        if let Kind::Lam(..) = e.kind() {
+    fn put_in_place(&mut self, e: &Expr, reach: Reach, bodies: &FxHashMap<FunName, Option<Def>>) -> Expr {
+        if matches!(e.kind(), Kind::Lam(..)) && reach == Reach::OutsideOfLoops {
             return e.clone();
         }
-        let e = e.map_children(|c| self.put_in_place(c, bodies));
+        let e = e.map_children(|c| self.put_in_place(c, reach, bodies));
         match e.kind() {
             Kind::App(Op::Call(f), args) => match bodies.get(&f.name) {
                 Some(Some(def)) => self.in_place(def, args),
@@ -109,19 +119,21 @@ impl Pipeline {
     }
 }
 
-/// The functions that a term calls outside of loops, in order, with repetitions.
-fn calls(e: &Expr, out: &mut Vec<FunName>) {
+/// The functions that a term calls, in order, with repetitions.
+fn calls(e: &Expr, reach: Reach, out: &mut Vec<FunName>) {
     match e.kind() {
-        Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => {}
+        Kind::Const(_) | Kind::Var(_) => {}
+        Kind::Lam(_, body) if reach == Reach::Everywhere => calls(body, reach, out),
+        Kind::Lam(..) => {}
         Kind::App(op, args) => {
             if let Op::Call(f) = op {
                 out.push(f.name.clone());
             }
-            args.iter().for_each(|a| calls(a, out));
+            args.iter().for_each(|a| calls(a, reach, out));
         }
         Kind::Let(bindings, body) => {
-            bindings.iter().for_each(|b| calls(&b.rhs, out));
-            calls(body, out);
+            bindings.iter().for_each(|b| calls(&b.rhs, reach, out));
+            calls(body, reach, out);
         }
     }
 }

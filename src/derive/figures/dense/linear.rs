@@ -1,5 +1,6 @@
 //! Makes a derivative at a point, as a function of the direction.
 
+use super::inline::Reach;
 use crate::derive::figures::paper000_dual::types;
 use crate::derive::figures::symmetry::{components, derivative};
 use crate::derive::partial_eval;
@@ -66,7 +67,8 @@ impl Pipeline {
 
     fn linear_in_parts(&mut self, f: &Fun, mode: Mode, point: Expr) -> Result<Linear, Error> {
         let both = self.value_beside(&f.name, mode)?;
-        let both = self.inlined(&both)?;
+        let reach = if self.is_dual(&f.name, mode) { Reach::Everywhere } else { Reach::OutsideOfLoops };
+        let both = self.inlined(&both, reach)?;
         let both = self.shared(&both, &both.params[1..])?;
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;

@@ -55,7 +55,7 @@ impl Apart<'_> {
         })
     }
 
-    fn whole_term(&mut self, e: &Expr, name: &str) -> Expr {
+    pub(super) fn whole_term(&mut self, e: &Expr, name: &str) -> Expr {
         let tree = self.term(e, name);
         self.whole(&tree, e.ty())
     }

@@ -211,6 +211,7 @@ impl Apart<'_> {
             }
             _ if self.effects.in_term(e) => {}
             Op::If if part_types(e.ty()).is_some() => return self.conditional(e, args, name),
+            Op::Assert => return self.asserted(e, args, name),
             Op::Call(f) => {
                 if let Some(of) = types::primal_function(f) {
                     return self.call(&of, args, name);
@@ -243,6 +244,22 @@ impl Apart<'_> {
         };
         let args = args.iter().enumerate().map(argument).collect();
         self.bound(name, Expr::app(op.clone(), args).at(e.span()))
+    }
+
+    /// Returns a value with an assertion. It is one about the parts that do not depend on the direction: as all
+    /// derivatives, a tangent may have a value where that of the function fails. So the laws see the tangent.
+    fn asserted(&mut self, e: &Expr, args: &[Expr], name: &str) -> Tree {
+        let condition = self.whole_term(&args[0], name);
+        let tree = self.term(&args[1], name);
+        let leaves = self.leaves(&tree, e.ty());
+        let is_early: Vec<bool> = leaves.iter().map(|leaf| !self.is_late(leaf)).collect();
+        let is_about = |k: usize| is_early[k] || !is_early.contains(&true);
+        let checked = leaves.into_iter().enumerate().map(|(k, leaf)| match is_about(k) {
+            true => self.bound(name, Expr::app(Op::Assert, vec![condition.clone(), leaf]).at(e.span())),
+            false => leaf,
+        });
+        let checked: Vec<Expr> = checked.collect();
+        of_leaves(e.ty(), &mut checked.into_iter())
     }
 
     fn conditional(&mut self, e: &Expr, args: &[Expr], name: &str) -> Tree {
