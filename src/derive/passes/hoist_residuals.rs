@@ -9,6 +9,9 @@
 //! ([`crate::derive::partial_eval`]); r is what it takes from the forward part. A linear map at a point may be applied
 //! to many vectors: then t does not depend on the vector, and is made once for all of them.
 //!
+//! Loops within such loops stay as they are: a tensor before an inner loop would be made in each step of the outer one,
+//! for each direction, and laws could not take the inner loop apart.
+//!
 //! A value that costs no more than a load is recomputed. So r has the results of loops, calls and functions of libm, if
 //! they have one size for all i, such as numbers.
 //!
@@ -72,11 +75,7 @@ impl HoistResiduals<'_> {
             }
             Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) => match args.as_slice() {
                 [.., n, f] if !depends_on(n, &self.late) => self.hoist_from_loop(e, n, f, out),
-                // The loops inside may have ranges that do not depend on directions.
-                _ => e.map_children(|a| match a.kind() {
-                    Kind::Lam(x, body) => Expr::lam(x.clone(), self.hoist_in_block(body)).at(a.span()),
-                    _ => a.clone(),
-                }),
+                _ => e.clone(),
             },
             _ => e.clone(),
         }
@@ -84,13 +83,13 @@ impl HoistResiduals<'_> {
 
     fn hoist_from_loop(&mut self, e: &Expr, n: &Expr, f: &Expr, out: &mut Vec<Binding>) -> Expr {
         let (Kind::Lam(i, body), Kind::App(op, args)) = (f.kind(), e.kind()) else { return e.clone() };
-        let body = self.hoist_in_block(body);
-        let halves = cut(&body, self.late.clone(), self.supply);
+        let halves = cut(body, self.late.clone(), self.supply);
         let (kept, again) = stored_and_recomputed(&halves);
         let law = if *op == Op::Prim(Prim::Build) { "build-residual" } else { "sumbuild-residual" };
-        let is_hoisted = !kept.is_empty() && self.rewrites.may(law);
-        let body = if is_hoisted { self.with_tensor(n, i, halves, (&kept, again), out) } else { body };
-        let f = Expr::lam(i.clone(), body).at(f.span());
+        if kept.is_empty() || !self.rewrites.may(law) {
+            return e.clone();
+        }
+        let f = Expr::lam(i.clone(), self.with_tensor(n, i, halves, (&kept, again), out)).at(f.span());
         let args = args[..args.len() - 1].iter().cloned().chain([f]).collect();
         Expr::app(op.clone(), args).at(e.span())
     }
@@ -173,7 +172,7 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     early_in(&def.body, &late, facts)
 }
 
-/// Looks where the pass goes: not into the steps of folds, which each compute their own loops.
+/// Looks where the pass goes: not into the steps of loops.
 fn early_in(e: &Expr, late: &FxHashSet<u32>, facts: &Facts) -> Option<Expr> {
     match e.kind() {
         Kind::Const(_) | Kind::Var(_) => None,
@@ -182,11 +181,8 @@ fn early_in(e: &Expr, late: &FxHashSet<u32>, facts: &Facts) -> Option<Expr> {
             in_binding.or_else(|| early_in(body, late, facts))
         }
         Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) => {
-            let inner = args.iter().find_map(|a| match a.kind() {
-                Kind::Lam(_, body) => early_in(body, late, facts),
-                _ => early_in(a, late, facts),
-            });
-            inner.or_else(|| early_in_loop(e, late, facts))
+            let sizes = args.iter().filter(|a| !matches!(a.kind(), Kind::Lam(..)));
+            sizes.flat_map(|a| early_in(a, late, facts)).next().or_else(|| early_in_loop(e, late, facts))
         }
         Kind::App(_, args) => args.iter().find_map(|a| early_in(a, late, facts)),
         Kind::Lam(..) => None,
