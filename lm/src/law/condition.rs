@@ -83,6 +83,12 @@ fn one(text: &str) -> Condition {
 }
 
 impl Condition {
+    /// Returns whether the law is for terms that depend on a direction. Such a law may compute the names of a step twice,
+    /// since it saves a loop for each direction.
+    pub(super) fn is_about_directions(&self) -> bool {
+        matches!(self, Condition::Is(Property::Late, _) | Condition::Apart(..))
+    }
+
     /// Returns whether it asks what the law saves, not what it means.
     pub fn is_of_cost(&self) -> bool {
         matches!(self, Condition::Is(Property::Early | Property::Late, _) | Condition::Apart(..))

@@ -4,6 +4,7 @@
 //! table. [`Law::rewrite`] applies one at the root of a term; `strategy` says where and in which order.
 
 pub mod check;
+mod choices;
 mod condition;
 mod context;
 mod elements;
@@ -168,7 +169,7 @@ impl Law {
             Body::Native(rewrite, _) => rewrite(e, cx)?,
             Body::Rule(rule, names) => rule::rewrite(rule, names, e, supply, floats)?,
             Body::Equation(Equation { lhs, rhs, copied, conditions, is_strict }) => {
-                let repeats_names = conditions.iter().any(|c| matches!(c, Condition::Apart(..)));
+                let repeats_names = conditions.iter().any(Condition::is_about_directions);
                 let mut subst = Subst::new(*is_strict, repeats_names);
                 if !matching::matches(lhs, e, &mut subst, &cx.facts) {
                     return None;
@@ -271,6 +272,7 @@ pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
             factors::FACTORS,
             elements::ELEMENTS,
             unzips::UNZIPS,
+            choices::CHOICES,
         ]
         .into_iter();
         let native = native.flatten().map(|n| Law {

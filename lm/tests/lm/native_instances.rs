@@ -171,6 +171,17 @@ pub(super) fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
                 |r: &mut Random| Expr::tuple((0..n).map(|_| Expr::integer(r.below(2) as i64)).collect::<Vec<_>>());
             Expr::prim(Prim::Eq, [index(r), index(r)])
         }
+        "coefficient-of-choice" => {
+            let c = |r: &mut Random| Expr::prim(Prim::Eq, [Expr::integer(1), Expr::integer(1 + r.below(2) as i64)]);
+            let zero = || Expr::prim(Prim::ZeroOf, [Expr::dummy(Type::Float)]);
+            let [first, second] = [1.0, -1.0].map(|x| Expr::conditional(c(r), Expr::float(x), zero()));
+            let tangent = Expr::prim(Prim::Add, [first, second]);
+            let product = Expr::prim(Prim::Mul, [r.term(&Type::Float, 1), tangent]);
+            match r.below(2) {
+                0 => Expr::conditional(c(r), product, zero()),
+                _ => Expr::conditional(c(r), zero(), product),
+            }
+        }
         "index-of-unzip" | "unzip-of-build" => {
             let ty = Type::tuple(types.clone());
             let i = 1 + r.below(types.len());
