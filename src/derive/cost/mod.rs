@@ -52,8 +52,8 @@ pub struct Loop {
     pub is_below: bool,
     /// Whether it reads what depends on the direction.
     pub is_varying: bool,
-    /// The function whose call has it.
-    pub called: Option<FunName>,
+    /// The function whose call it is in, or a function that it calls with what depends on the direction.
+    pub call: Option<FunName>,
 }
 
 /// Returns the cost of a definition of a program.

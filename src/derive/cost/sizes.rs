@@ -108,10 +108,14 @@ impl<'a> Sizes<'a> {
         self.known.insert(x.id(), below);
     }
 
-    /// Learns that a variable is the number of a step of n, and a state.
-    pub(super) fn learn_counter(&mut self, x: &Var, n: &Expr) {
-        let below = self.answer(Self::numbers, n)[0].index();
-        self.counters.insert(x.id(), below);
+    /// Learns what the steps of a loop with a state are given.
+    pub(super) fn learn_state(&mut self, p: Prim, args: &[Expr]) {
+        self.fuel.set(MOST_TERMS);
+        if let Some(inner) = self.within(p, args) {
+            *self = inner;
+        } else if let (Prim::Loop, Kind::Lam(x, _)) = (p, args[1].kind()) {
+            self.counters.insert(x.id(), self.number(&args[0]).index());
+        }
     }
 
     /// Returns the number of times that a loop over a size runs.
@@ -235,8 +239,20 @@ impl<'a> Sizes<'a> {
             (Kind::App(Op::Get(i, _), args), _) => self.of_part(&[&[*i], path].concat(), &args[0], ask),
             (Kind::App(Op::Dummy, _), _) => Some(vec![Limits::unread(); rank(path, e.ty())?]),
             (Kind::App(Op::Prim(Prim::Loop), args), [2, rest @ ..]) => self.of_part(rest, &args[3], ask),
+            (Kind::App(Op::Prim(p @ Prim::Loop), args), [1, rest @ ..]) => {
+                self.within(*p, args).and_then(|_| self.of_part(rest, &args[2], ask))
+            }
+            (Kind::App(Op::Prim(p @ Prim::Fold), args), _) => {
+                self.within(*p, args).and_then(|_| self.of_part(path, &args[1], ask))
+            }
             (Kind::App(Op::Prim(Prim::Unzip), args), [_]) if rank(path, e.ty()).is_some() => Some(self.axes(&args[0])),
-            (Kind::App(Op::Prim(Prim::Index), args), _) => self.of_part(path, &self.element(&args[1])?, ask),
+            (Kind::App(Op::Prim(Prim::Index), args), _) => match self.unzipped(&args[1]) {
+                Some((k, v)) => {
+                    let element = Expr::get(k, Expr::prim(Prim::Index, [args[0].clone(), v]));
+                    self.of_part(&[], &path.iter().fold(element, |e, i| Expr::get(*i, e)), ask)
+                }
+                None => self.of_part(path, &self.element(&args[1])?, ask),
+            },
             (Kind::App(Op::Call(f), args), _) => self.of_call(f, args, path, ask),
             _ => None,
         }
@@ -253,6 +269,45 @@ impl<'a> Sizes<'a> {
         }
     }
 
+    /// Returns what is known in the steps of a loop with a state, if these keep the sizes of the state.
+    fn within(&self, p: Prim, args: &[Expr]) -> Option<Sizes<'a>> {
+        let (f, start) = if p == Prim::Loop { (&args[1], &args[2]) } else { (&args[0], &args[1]) };
+        let Kind::Lam(x, body) = f.kind() else { return None };
+        let mut inner = self.clone();
+        let (given, next) = match p {
+            Prim::Loop => {
+                inner.counters.insert(x.id(), self.number(&args[0]).index());
+                ([Expr::dummy(Type::Integer), start.clone()], Expr::get(1, body.clone()))
+            }
+            _ => ([start.clone(), element(&args[2])], body.clone()),
+        };
+        inner.terms.insert(x.id(), Expr::tuple(given));
+        (inner.all(&next) == self.all(start)).then_some(inner)
+    }
+
+    /// Returns all sizes and Integers of a value; of tensors of tensors, those that are at most.
+    fn all(&self, e: &Expr) -> Vec<Limits> {
+        match e.ty() {
+            Type::Tensor(..) => [self.axes(e), self.all(&element(e))].concat(),
+            ty if ty.rank_of_index().is_some() => self.numbers(e),
+            Type::Tuple(parts) => (1..=parts.len()).flat_map(|k| self.all(&Expr::get(k, e.clone()))).collect(),
+            _ => vec![],
+        }
+    }
+
+    /// Returns the number of a component and the tensor of tuples, if a term is a component of that, unzipped.
+    fn unzipped(&self, v: &Expr) -> Option<(usize, Expr)> {
+        let of = |e: &Expr| e.args_of_prim(Prim::Unzip).map(|args| args[0].clone());
+        match v.kind() {
+            Kind::Var(x) => self.unzipped(self.terms.get(&x.id())?),
+            Kind::App(Op::Get(k, _), args) => {
+                let tuple = args[0].as_var().and_then(|x| self.terms.get(&x.id())).unwrap_or(&args[0]);
+                Some((*k, of(tuple)?))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the element of a tensor, where the tensor is known.
     fn element(&self, v: &Expr) -> Option<Expr> {
         match v.kind() {
@@ -261,6 +316,7 @@ impl<'a> Sizes<'a> {
                 Kind::Lam(_, body) => Some(body.clone()),
                 _ => None,
             },
+            Kind::App(Op::Prim(Prim::Scanl), args) => self.within(Prim::Scanl, args).map(|_| args[1].clone()),
             _ => None,
         }
     }

@@ -61,8 +61,17 @@ impl<'a> Walk<'a> {
             unit: "steps",
             is_below: self.is_below,
             is_varying: self.is_below && self.varies(e),
-            called: self.inside.get(1).cloned(),
+            call: self.inside.get(1).map(FunName::as_written),
         }
+    }
+
+    /// Returns a function that a term calls with what depends on a direction.
+    fn call_in(&self, e: &Expr) -> Option<FunName> {
+        let is_varying = |args: &[Expr]| args.iter().any(|a| self.varies(a));
+        e.find_map(|part| match part.kind() {
+            Kind::App(Op::Call(f), args) if is_varying(args) => Some(f.name.as_written()),
+            _ => None,
+        })
     }
 
     /// Returns whether a term depends on a direction.
@@ -89,9 +98,10 @@ impl<'a> Walk<'a> {
         }
         let around = self.is_below;
         self.is_below |= is_direction;
-        let cost = self.cost_to(body, to).repeated(n, of);
+        let cost = self.cost_to(body, to);
+        let call = of.call.clone().or_else(|| self.call_in(body));
         self.is_below = around;
-        cost
+        cost.repeated(n, Loop { call, ..of })
     }
 
     fn cost_to(&mut self, e: &Expr, to: To) -> Cost {
@@ -166,7 +176,7 @@ impl<'a> Walk<'a> {
             }
             (Prim::Loop, [n, f, _, w]) => {
                 let steps = self.sizes.steps(n);
-                self.sizes.learn_counter(function(f).0, n);
+                self.sizes.learn_state(p, args);
                 let body = self.steps(e, p, &steps, f, To::StateAndSum);
                 let zeros = Cost::moved(self.sizes.written(w));
                 body.plus(self.whole(e, p, zeros))
@@ -174,6 +184,7 @@ impl<'a> Walk<'a> {
             (Prim::Fold | Prim::Scanl, [f, a, v]) => {
                 let n = self.sizes.elements(v);
                 let kept = if p == Prim::Scanl { n.times(&self.sizes.floats(a)) } else { Polynomial::default() };
+                self.sizes.learn_state(p, args);
                 self.steps(e, p, &n, f, To::Own).plus(Cost::moved(kept))
             }
             (Prim::Sum, [v]) => {
