@@ -3,6 +3,7 @@
 //! ```text
 //! cost(build(n, λi. e)) = n (cost(e) + 1 step) + the Floats written
 //! cost(sumbuild(n, λi. e)) = n (cost(e) + the Floats added) + those of the sum, where δ(v, k, x) adds x, and a zero nothing
+//! cost($loop(n, λ(i, s). (e, z), s, w)) = n (cost(e) + cost(z) + the Floats of z added, as above) + those of w
 //! cost(if c then a else b) = cost(c) + the larger of cost(a) and cost(b)
 //! ```
 //!

@@ -202,8 +202,15 @@ impl<'a> Sizes<'a> {
             Kind::App(Op::Prim(Prim::Build), args) => self.numbers(&args[0]),
             Kind::App(
                 Op::Prim(
-                    Prim::DeltaAt | Prim::AddAt | Prim::Add | Prim::Sub | Prim::Neg | Prim::Into | Prim::ZeroOf
-                    | Prim::StopGradient | Prim::Trace,
+                    Prim::DeltaAt
+                    | Prim::AddAt
+                    | Prim::Add
+                    | Prim::Sub
+                    | Prim::Neg
+                    | Prim::Into
+                    | Prim::ZeroOf
+                    | Prim::StopGradient
+                    | Prim::Trace,
                 ),
                 args,
             ) if args[0].ty() == v.ty() => self.axes(&args[0]),

@@ -183,7 +183,8 @@ impl<'a> Walk<'a> {
             }
             (Prim::Fold | Prim::Scanl, [f, a, v]) => {
                 let n = self.sizes.elements(v);
-                let kept = if p == Prim::Scanl { n.times(&self.sizes.floats(a)) } else { Polynomial::default() };
+                let states = n.plus(&Polynomial::number(1)).times(&self.sizes.floats(a));
+                let kept = if p == Prim::Scanl { states } else { Polynomial::default() };
                 self.sizes.learn_state(p, args);
                 self.steps(e, p, &n, f, To::Own).plus(Cost::moved(kept))
             }
