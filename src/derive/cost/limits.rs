@@ -47,7 +47,7 @@ impl Limits {
     }
 
     fn between(least: Polynomial, most: Polynomial) -> Limits {
-        let known = |limit: Polynomial| if limit.is_known() { limit.as_limit() } else { Polynomial::unknown() };
+        let known = |limit: Polynomial| if limit.is_known() { limit.into_limit() } else { Polynomial::unknown() };
         Limits { least: known(least), most: known(most), is_unread: false }
     }
 

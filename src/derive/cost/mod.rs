@@ -128,16 +128,16 @@ impl Comparison {
     }
 
     /// Returns the loops below the direction that make the derivative grow faster than the function and the result: no
-    /// loop that grows like another one does. First come those that read the direction; of others, which could be
-    /// computed once, only those that grow faster still.
+    /// loop that grows like another one does. First come those that read the direction, and of these steps; of others,
+    /// which could be computed once, only those that grow faster still.
     pub fn late_loops(&self) -> Vec<&Loop> {
         let Cost { flop, moves, steps, .. } = &self.value;
         let allowed = [flop, moves, steps].into_iter().fold(self.result.clone(), |sum, n| sum.plus(n));
         let is_late = |l: &&Loop| l.is_below && !l.steps.grows_like(&allowed);
-        let (varying, others): (Vec<_>, Vec<_>) =
-            self.derivative.loops.iter().filter(is_late).partition(|l| l.is_varying);
+        let mut found: Vec<&Loop> = self.derivative.loops.iter().filter(is_late).collect();
+        found.sort_by_key(|l| (!l.is_varying, l.unit == "moves"));
         let mut late: Vec<&Loop> = Vec::new();
-        for l in varying.into_iter().chain(others) {
+        for l in found {
             let is_at = |other: &Loop| l.span == other.span && !l.steps.is_known() && !other.steps.is_known();
             if late.iter().any(|other| is_at(other) || l.steps.grows_like(&other.steps)) {
                 continue;

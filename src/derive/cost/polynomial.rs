@@ -49,7 +49,7 @@ impl Polynomial {
     }
 
     /// Returns the polynomial as an upper limit of a number.
-    pub(super) fn as_limit(self) -> Polynomial {
+    pub(super) fn into_limit(self) -> Polynomial {
         Polynomial { known: self.known.max(Known::AtMost), ..self }
     }
 
