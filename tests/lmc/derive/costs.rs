@@ -87,7 +87,7 @@ const COSTS: &[Row] = &[
      "`sumbuild`, at most size(v) size(v) size(v) steps"),
     ("paths", 1, "5 n t + 2 n flop", "9 n size(th) t + 3 n size(th) + 5 n t flop", "`sumbuild`, n size(th) t steps"),
     ("deep", 1, "cost(grow) + size(v) flop", "cost([fwd grow]) size(v) + 3 size(v) size(v) flop",
-     "`[fwd grow]`, cost([fwd grow]) size(v) steps; `$delta_at`, size(v) size(v) moves"),
+     "`sum`, size(v) size(v) steps; `[fwd grow]`, cost([fwd grow]) size(v) steps"),
     ("powers", 1, "size(m).1 size(m).2 size(v) flop",
      "size(m).1 size(m).1 size(m).2 size(m).2 size(v) + size(m).1 size(m).2 size(v) flop",
      "`build`, size(m).1 size(m).1 size(m).2 size(m).2 size(v) steps"),
