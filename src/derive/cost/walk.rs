@@ -158,9 +158,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the cost of a primitive, without that of its arguments.
-    fn primitive(&mut self, e: &Expr, p: Prim, args: &[Expr]) -> Cost {
-        match (p, args) {
+    /// Returns the cost of a loop, without that of its arguments.
+    fn looped(&mut self, e: &Expr, p: Prim, args: &[Expr]) -> Option<Cost> {
+        Some(match (p, args) {
             (Prim::Build, [n, f]) => {
                 let steps = self.sizes.steps(n);
                 self.sizes.learn_index(function(f).0, n);
@@ -192,6 +192,16 @@ impl<'a> Walk<'a> {
                 let (n, of) = (self.sizes.elements(v), self.loop_of(p.name(), e, e.span()));
                 Cost::of(self.sizes.floats(v)).plus(Cost::default().repeated(&n, of))
             }
+            _ => return None,
+        })
+    }
+
+    /// Returns the cost of a primitive, without that of its arguments.
+    fn primitive(&mut self, e: &Expr, p: Prim, args: &[Expr]) -> Cost {
+        if let Some(cost) = self.looped(e, p, args) {
+            return cost;
+        }
+        match (p, args) {
             (Prim::Dot, [v, _]) => {
                 let floats = self.sizes.floats(v);
                 self.whole(e, p, Cost::of(Polynomial::number(2).times(&floats)))
