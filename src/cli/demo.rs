@@ -7,9 +7,8 @@ use super::input::Input;
 use super::stages::StageOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::demos::{DEMOS, Demo};
-use crate::derive::cost::amount;
 use crate::derive::passes::inline_maps::takes_or_gives_map;
-use crate::derive::pipeline::Stage;
+use crate::derive::pipeline::{Pipeline, Stage};
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::source::Source;
 use clap::ValueEnum;
@@ -77,22 +76,27 @@ fn derive(options: &DemoOptions, format: ErrorFormat, watch: &Watch, out: &mut d
         };
         let stages = stages.map_err(|error| input.underivable(error))?;
         options.shown.print(&function, &chosen(&stages, options)?, &input.pipeline, out)?;
-        input.warn_at(stages.iter().filter_map(|stage| late_loop(&function, stage)));
+        let warnings: Vec<_> = stages.iter().filter_map(|stage| late_loop(&function, stage, &input.pipeline)).collect();
+        input.warn_at(warnings.into_iter());
     }
     Ok(())
 }
 
-/// Returns a warning of a loop that depends on the direction, at the stage that has the cost.
-fn late_loop(function: &FunName, stage: &Stage) -> Option<Diagnostic> {
+/// Returns a warning of the loops that depend on the direction, at the stage that has the cost, and at the first one.
+fn late_loop(function: &FunName, stage: &Stage, pipeline: &Pipeline) -> Option<Diagnostic> {
     let late = stage.cost.as_ref()?.late_loops();
     let first = late.first()?;
+    let each: Vec<String> = late.iter().map(ToString::to_string).collect();
     let message = format!(
-        "`dual` leaves a loop that depends on the direction in the derivative of `{}`: `{}`, {}",
+        "`dual` leaves a loop that depends on the direction in the derivative of `{}`: {}",
         function.as_written(),
-        first.name,
-        amount(&first.steps, "steps")
+        each.join("; ")
     );
-    let remedy = "take `--derivation jacobian`, or `tupled`: reverse mode has no loop over directions";
+    let reverse = "`--derivation jacobian`, or `tupled`: reverse mode has no loop over directions";
+    let remedy = match late.iter().filter_map(|l| l.call.as_ref()).find(|f| pipeline.can_inline(f)) {
+        Some(f) => format!("write `($inline ({f} ..))` for the call, which laws then see through; or take {reverse}"),
+        None => format!("take {reverse}"),
+    };
     Some(Diagnostic::warning("W407", message).at(first.span).remedy(remedy))
 }
 

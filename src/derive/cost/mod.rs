@@ -3,6 +3,7 @@
 //! ```text
 //! cost(build(n, λi. e)) = n (cost(e) + 1 step) + the Floats written
 //! cost(sumbuild(n, λi. e)) = n (cost(e) + the Floats added) + those of the sum, where δ(v, k, x) adds x, and a zero nothing
+//! cost($loop(n, λ(i, s). (e, z), s, w)) = n (cost(e) + cost(z) + the Floats of z added, as above) + those of w
 //! cost(if c then a else b) = cost(c) + the larger of cost(a) and cost(b)
 //! ```
 //!
@@ -12,17 +13,17 @@
 //! Takes: a function and the program that has its callees. Gives: polynomials, and the loops that make them grow.
 
 mod directions;
+mod limits;
+mod names;
 mod polynomial;
 mod sizes;
+mod walk;
 
 pub use polynomial::Polynomial;
 
-use lm::prim::{Cost as Price, Prim};
-use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span, Var};
-use lm::types::Type;
-use rustc_hash::FxHashSet;
-use sizes::Sizes;
+use lm::term::{Def, FunName, Program, Span};
 use std::fmt;
+use walk::Walk;
 
 /// The cost of a function.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,17 +38,23 @@ pub struct Cost {
     pub loops: Vec<Loop>,
 }
 
-/// A loop of a function, or a call whose cost is not known.
+/// A loop of a function, an operation on whole arrays, or a call whose cost is not known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
     /// The name of the primitive, or of the function.
     pub name: String,
     /// The place.
     pub span: Span,
-    /// The number of its steps, in all steps of the loops around it.
+    /// The number of its steps, or of other units, in all steps of the loops around it.
     pub steps: Polynomial,
+    /// What is counted: steps, moves or operations.
+    pub unit: &'static str,
     /// Whether it is computed for each direction: it is below a `build` in the result.
     pub is_below: bool,
+    /// Whether it reads what depends on the direction.
+    pub is_varying: bool,
+    /// The function whose call it is in, or a function that it calls with what depends on the direction.
+    pub call: Option<FunName>,
 }
 
 /// Returns the cost of a definition of a program.
@@ -59,6 +66,11 @@ impl Cost {
     /// Returns the cost without the list of loops.
     fn of(flop: Polynomial) -> Cost {
         Cost { flop, ..Cost::default() }
+    }
+
+    /// Returns the cost of Floats that are written.
+    fn moved(moves: Polynomial) -> Cost {
+        Cost { moves, ..Cost::default() }
     }
 
     fn plus(mut self, other: Cost) -> Cost {
@@ -95,151 +107,6 @@ impl Cost {
     }
 }
 
-struct Walk<'a> {
-    program: &'a Program,
-    sizes: Sizes,
-    /// The functions being looked into.
-    inside: Vec<FunName>,
-    /// The indices of loops over directions.
-    directions: FxHashSet<u32>,
-    /// Whether such a loop is around.
-    is_below: bool,
-}
-
-impl<'a> Walk<'a> {
-    fn of(def: &Def, program: &'a Program) -> Walk<'a> {
-        let sizes = Sizes::of(program.signature(&def.fun).as_ref(), &def.params);
-        let directions = directions::of(&def.body);
-        Walk { program, sizes, inside: vec![def.fun.name.clone()], directions, is_below: false }
-    }
-
-    /// Returns a loop, or a call, at this point.
-    fn loop_of(&self, name: String, span: Span) -> Loop {
-        Loop { name, span, steps: Polynomial::default(), is_below: self.is_below }
-    }
-
-    /// Returns the cost of n steps of a loop with this function, whose results are added up or not.
-    fn steps(&mut self, p: Prim, n: &Polynomial, f: &Expr, is_added: bool, span: Span) -> Cost {
-        let of = self.loop_of(p.name().into(), span);
-        let (x, body) = function(f);
-        let around = self.is_below;
-        self.is_below |= self.directions.contains(&x.id());
-        let cost = self.cost_of(body, is_added).repeated(n, of);
-        self.is_below = around;
-        cost
-    }
-
-    fn cost(&mut self, e: &Expr) -> Cost {
-        self.cost_of(e, false)
-    }
-
-    /// Returns the cost of a term; `is_added` where its value is added to a sum in place.
-    fn cost_of(&mut self, e: &Expr, is_added: bool) -> Cost {
-        match e.kind() {
-            Kind::Let(bindings, body) => {
-                let mut all = Cost::default();
-                for b in bindings {
-                    all = all.plus(self.cost(&b.rhs));
-                    self.sizes.learn(b);
-                }
-                all.plus(self.cost_of(body, is_added))
-            }
-            Kind::App(Op::If, args) => {
-                let condition = self.cost(&args[0]);
-                let branches = self.cost_of(&args[1], is_added).or(self.cost_of(&args[2], is_added));
-                condition.plus(branches)
-            }
-            Kind::App(Op::Prim(Prim::DeltaAt), args) if is_added => {
-                self.cost(&args[1]).plus(self.cost_of(&args[2], is_added))
-            }
-            Kind::App(Op::Prim(Prim::ZeroOf), _) if is_added => Cost::default(),
-            _ if is_added => self.cost(e).plus(Cost::of(self.sizes.floats(e))),
-            Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => Cost::default(),
-            Kind::App(op, args) => {
-                let of_args = args.iter().map(|a| self.cost(a)).fold(Cost::default(), Cost::plus);
-                let own = match op {
-                    Op::Prim(p) => self.primitive(e, *p, args),
-                    Op::Call(f) => self.call(&f.name, args, e.span()),
-                    _ => Cost::default(),
-                };
-                of_args.plus(own)
-            }
-        }
-    }
-
-    fn primitive(&mut self, e: &Expr, p: Prim, args: &[Expr]) -> Cost {
-        let result = || self.sizes.floats(e);
-        let is_tensor = matches!(e.ty(), Type::Tensor(..));
-        let moves = if is_tensor { result() } else { Polynomial::default() };
-        match (p, args) {
-            (Prim::Build, [n, f]) => {
-                let n = self.sizes.steps(n);
-                let body = self.steps(p, &n, f, false, e.span());
-                Cost { moves: moves.plus(&body.moves), ..body }
-            }
-            (Prim::SumBuild, [sum @ .., n, f]) => {
-                let moves = sum.first().filter(|_| is_tensor).map_or(moves, |w| self.sizes.floats(w));
-                let n = self.sizes.steps(n);
-                let body = self.steps(p, &n, f, true, e.span());
-                Cost { moves: moves.plus(&body.moves), ..body }
-            }
-            (Prim::Loop, [n, f, _, w]) => {
-                let n = self.sizes.steps(n);
-                let sums = n.times(&self.sizes.floats(w));
-                self.steps(p, &n, f, false, e.span()).plus(Cost::of(sums))
-            }
-            (Prim::Fold | Prim::Scanl, [f, a, v]) => {
-                let n = self.sizes.elements(v);
-                let kept = if p == Prim::Scanl { n.times(&self.sizes.floats(a)) } else { Polynomial::default() };
-                let body = self.steps(p, &n, f, false, e.span());
-                Cost { moves: kept.plus(&body.moves), ..body }
-            }
-            (Prim::Sum, [v]) => {
-                let n = self.sizes.elements(v);
-                let of = self.loop_of(p.name().into(), e.span());
-                Cost::of(self.sizes.floats(v)).plus(Cost::default().repeated(&n, of))
-            }
-            (Prim::Dot, [v, _]) => {
-                let floats = self.sizes.floats(v);
-                Cost::of(Polynomial::number(2).times(&floats))
-            }
-            (Prim::DeltaAt | Prim::ZeroOf | Prim::VecInit, _) => Cost { moves, ..Cost::default() },
-            _ if is_operation(p) => Cost { flop: result(), moves, ..Cost::default() },
-            _ => Cost::default(),
-        }
-    }
-
-    /// Returns the cost of a call; that of recursion is not known, and has a name.
-    fn call(&mut self, f: &FunName, args: &[Expr], span: Span) -> Cost {
-        let Some(def) = self.program.defs.get(f).filter(|_| !self.inside.contains(f)) else {
-            let cost = Polynomial::size(format!("cost({f})"));
-            let call = Loop { steps: cost.clone(), ..self.loop_of(f.to_string(), span) };
-            return Cost { flop: cost, loops: vec![call], ..Cost::default() };
-        };
-        let outer = self.sizes.clone();
-        for (x, a) in def.params.iter().zip(args) {
-            self.sizes.learn_of(x, a);
-        }
-        self.inside.push(f.clone());
-        let cost = self.cost(&def.body);
-        self.inside.pop();
-        self.sizes = outer;
-        cost
-    }
-}
-
-/// Returns whether the interpreter counts a primitive on Floats as an operation.
-fn is_operation(p: Prim) -> bool {
-    matches!(p, Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Neg | Prim::Powi) || p.cost() != Price::Cheap
-}
-
-fn function(f: &Expr) -> (&Var, &Expr) {
-    match f.kind() {
-        Kind::Lam(x, body) => (x, body),
-        _ => panic!("{f:?} is no function"),
-    }
-}
-
 /// The costs of a function and of its gradient or Jacobian.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
@@ -260,19 +127,31 @@ impl Comparison {
         Comparison { value: cost(value, program), derivative: cost(derivative, program), result }
     }
 
-    /// Returns the loops below the direction that make the derivative grow faster than the function and the result: of
-    /// several at one place the first, and no loop that grows like another one does.
+    /// Returns the loops below the direction that make the derivative grow faster than the function and the result: no
+    /// loop that grows like another one does. First come those that read the direction, and of these steps; of others,
+    /// which could be computed once, only those that grow faster still.
     pub fn late_loops(&self) -> Vec<&Loop> {
-        let allowed = self.value.steps.clone().plus(&self.value.flop).plus(&self.result);
+        let Cost { flop, moves, steps, .. } = &self.value;
+        let allowed = [flop, moves, steps].into_iter().fold(self.result.clone(), |sum, n| sum.plus(n));
+        let is_late = |l: &&Loop| l.is_below && !l.steps.grows_like(&allowed);
+        let mut found: Vec<&Loop> = self.derivative.loops.iter().filter(is_late).collect();
+        found.sort_by_key(|l| (!l.is_varying, l.unit == "moves"));
         let mut late: Vec<&Loop> = Vec::new();
-        for l in self.derivative.loops.iter().filter(|l| l.is_below && !l.steps.grows_like(&allowed)) {
-            if late.iter().any(|other| l.span == other.span || l.steps.grows_like(&other.steps)) {
+        for l in found {
+            let is_at = |other: &Loop| l.span == other.span && !l.steps.is_known() && !other.steps.is_known();
+            if late.iter().any(|other| is_at(other) || l.steps.grows_like(&other.steps)) {
                 continue;
             }
-            late.retain(|other| !other.steps.grows_like(&l.steps));
+            late.retain(|other| other.is_varying != l.is_varying || !other.steps.grows_like(&l.steps));
             late.push(l);
         }
         late
+    }
+}
+
+impl fmt::Display for Loop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`, {}", self.name, amount(&self.steps, self.unit))
     }
 }
 
@@ -291,7 +170,7 @@ impl fmt::Display for Comparison {
         if late.is_empty() {
             return write!(f, "no loop below the direction makes the derivative grow faster than value and result");
         }
-        let each = late.iter().map(|l| format!("`{}` ({})", l.name, amount(&l.steps, "steps")));
+        let each = late.iter().map(|l| format!("`{}` ({})", l.name, amount(&l.steps, l.unit)));
         write!(f, "loops that depend on the direction: {}", each.collect::<Vec<_>>().join(", "))
     }
 }

@@ -58,9 +58,13 @@ impl Pipeline {
     /// Returns the function that a term calls, if the call is marked and the function can be inlined.
     fn marked_callee<'a>(&self, e: &'a Expr) -> Option<&'a FunName> {
         let Kind::App(Op::Call(f), _) = e.kind() else { return None };
-        let is_marked = self.marked.contains(&(f.name.clone(), e.span())) && self.program.defs.contains_key(&f.name);
-        let has_own = || self.written.iter().any(|w| !w.derivations.is_empty() && w.as_written() == f.name);
-        let stays = || has_own() || call_order::is_recursive(&self.program, &f.name);
-        (is_marked && !stays()).then_some(&f.name)
+        let is_marked = self.marked.contains(&(f.name.clone(), e.span()));
+        (is_marked && self.can_inline(&f.name)).then_some(&f.name)
+    }
+
+    /// Returns whether a marked call of a function, as written, is inlined.
+    pub fn can_inline(&self, f: &FunName) -> bool {
+        let has_own = || self.written.iter().any(|w| !w.derivations.is_empty() && w.as_written() == *f);
+        self.program.defs.contains_key(f) && !has_own() && !call_order::is_recursive(&self.program, f)
     }
 }

@@ -1,6 +1,7 @@
 //! Derivations: their passes, schedules and types.
 
 mod arrays;
+mod costs;
 mod deriv;
 mod dual;
 mod dual_classes;
