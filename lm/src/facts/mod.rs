@@ -283,6 +283,13 @@ impl Facts {
         e.size() <= MOST_CHEAP && self.has_cheap_parts(e)
     }
 
+    /// Returns whether a block is cheap with all that it names. Copies of it need names of their own.
+    pub fn is_cheap_block(&self, e: &Expr) -> bool {
+        let (bindings, result) = e.as_block();
+        let has_cheap_parts = |e: &Expr| self.has_cheap_parts(e);
+        e.size() <= MOST_CHEAP && bindings.iter().all(|b| has_cheap_parts(&b.rhs)) && has_cheap_parts(result)
+    }
+
     fn has_cheap_parts(&self, e: &Expr) -> bool {
         match e.kind() {
             Kind::Const(_) | Kind::Var(_) | Kind::App(Op::Dummy, _) => true,

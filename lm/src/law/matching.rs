@@ -133,7 +133,8 @@ pub fn matches<'p>(p: &'p Pat, e: &Expr, subst: &mut Subst<'p>, facts: &Facts) -
     match p {
         Pat::Domain | Pat::Codomain | Pat::FloatWitness => true,
         // What is in the term of a name stays there, too.
-        Pat::Meta(_) | Pat::Applied(..) if subst.is_copy && !facts.is_cheap(e) => false,
+        Pat::Meta(_) if subst.is_copy && !facts.is_cheap(e) => false,
+        Pat::Applied(..) if subst.is_copy && !facts.is_cheap_block(e) => false,
         Pat::Meta(name) => match subst.term(name) {
             Some(bound) => bound == e,
             None => {
