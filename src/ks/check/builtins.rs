@@ -151,6 +151,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("$common_size",  OWN,                          Core(Prim::CommonSize)),
     ("$as_size",      OWN,                          Core(Prim::AsSize)),
     ("$same_size",    OWN,                          Core(Prim::SameSize)),
+    ("$in_range",     OWN,                          Core(Prim::InRange)),
     ("$add_at",       OWN,                          Core(Prim::AddAt)),
     ("$delta_at",     OWN,                          Core(Prim::DeltaAt)),
     ("$into",         OWN,                          Core(Prim::Into)),

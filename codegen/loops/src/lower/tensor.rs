@@ -89,8 +89,8 @@ impl Body<'_> {
         }
     }
 
-    /// The place in order of the element at an index, which is checked.
-    pub(super) fn offset(&mut self, sizes: &[Operand], index: &[Operand]) -> Operand {
+    /// Checks that an index is in range of a size.
+    pub(super) fn check_in_range(&mut self, sizes: &[Operand], index: &[Operand]) {
         let numbers: Vec<Operand> = index.iter().chain(sizes).cloned().collect();
         for (i, n) in index.iter().zip(sizes) {
             if !self.facts.known_below(i, n) {
@@ -98,6 +98,11 @@ impl Body<'_> {
                 self.check(inside, Failure::IndexOutOfRange, numbers.clone());
             }
         }
+    }
+
+    /// The place in order of the element at an index, which is checked.
+    pub(super) fn offset(&mut self, sizes: &[Operand], index: &[Operand]) -> Operand {
+        self.check_in_range(sizes, index);
         let mut pairs = index.iter().zip(sizes);
         let (first, _) = pairs.next().expect("tensors have a dimension");
         pairs.fold(first.clone(), |offset, (i, n)| {
