@@ -20,8 +20,11 @@ const CANCELLED: f64 = 1e-6;
 /// The largest step of differences.
 const LARGEST_STEP: f64 = 1e-2;
 
-/// The number of points at which each parameter is looked at by itself. Before so many points, no size is 0.
+/// The number of points at which each parameter is looked at by itself. Up to there, no size is 0.
 const BY_PARAMETER: usize = 3;
+
+/// So many points are tried whose sizes are not 0.
+const NOT_EMPTY: usize = 20;
 
 /// What the interpreter may do for one function, in [accesses](lm::interp::Counts::accesses), where native code can take
 /// its place: about half a minute. A gradient by a loop over directions calls its function thousands of times.
@@ -128,7 +131,8 @@ impl<'a> Check<'a> {
         let argument = fun.argument();
         let sizes = self.pipeline.program().signature(fun);
         let was_outside = tries > self.report.points;
-        let least = usize::from(self.report.points < BY_PARAMETER);
+        // The domain may be what is empty.
+        let least = usize::from(self.report.points < BY_PARAMETER && tries < NOT_EMPTY);
         match (example, sizes) {
             (None, Some(sizes)) => self.random.point_of_sizes(&sizes, least, tries % 2 == 1),
             (None, None) if was_outside && tries % 2 == 1 => self.random.point_of_one_size(&argument),

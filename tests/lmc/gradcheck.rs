@@ -197,6 +197,10 @@ fn what_is_empty_at_all_points_is_told() {
     let words = "warning: `v` of `f` was empty at all points, so nothing was compared there";
     assert!(said.messages.contains(words), "{}", said.messages);
     assert_eq!(said.row("v")[1..], ["-", "-", "-"]);
+    let domain = "(def f Float ((v : Vec Float) (x : Float)) (assert (eq (size v) 0) (add x (sum v))))";
+    let said = gradcheck("empty-domain", domain, &["--interpret", "--points", "3"]);
+    assert_eq!(said.status, Some(0), "{}{}", said.table, said.messages);
+    assert!(said.messages.contains(words), "{}", said.messages);
     let said = gradcheck("empty-one", "(def f Float (v : Vec 0 Float) (sum v))", &["--interpret", "--points", "3"]);
     assert!(said.messages.contains(words), "{}", said.messages);
 }
