@@ -123,8 +123,8 @@ impl<'a> Check<'a> {
     }
 
     /// Returns the example itself, then points near it; without an example, random ones. Once one of them was outside
-    /// the domain, the sizes and Integers of every other point are equal, for functions that need that. Where a type says
-    /// sizes, the tensors inside of tensors of every other point have sizes of their own.
+    /// the domain, the sizes and Integers of every other point are equal, for functions that need that. Where a type
+    /// says sizes, the tensors inside of tensors of every other point have sizes of their own.
     fn point(&mut self, example: Option<&Value>, tries: usize) -> Value {
         const NEAR: f64 = 0.05;
         let fun = &self.pipeline.program().defs[self.f].fun;

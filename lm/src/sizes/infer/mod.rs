@@ -192,8 +192,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns what is known of one of two values: as [`Shape::joined`], but Integers that differ are below what is above
-    /// both.
+    /// Returns what is known of one of two values: as [`Shape::joined`], but Integers that differ are below what is
+    /// above both.
     fn one_of(&self, a: &Shape, b: &Shape) -> Shape {
         match (a, b) {
             (a, b) if a == b => a.clone(),
