@@ -97,6 +97,24 @@ fn indices_that_are_out_of_range_are_told() {
     }
 }
 
+/// A difference of sizes may be negative: then no number is below it.
+#[test]
+fn no_index_is_below_a_negative_size() {
+    let text = "(def at Float ((x : Vec n Float) (y : Vec m Float) (ix : Vec k (Fin (sub n m)))) (to_float (sum ix)))
+(def one Float ((x : Vec n Float) (y : Vec m Float) (i : Fin (sub n m))) (to_float i))
+(def elements Float ((x : Vec Float) (y : Vec Float) (ix : Vec Integer)) (at x y ix))";
+    let (checked, names) = (load(text), ["elements", "one"].map(FunName::base));
+    let jit = Jit::new(&checked.program, &names, &SourceInfo::new("case.ks", text), &Options::default());
+    let jit = jit.unwrap_or_else(|error| panic!("{error}"));
+    let indices = [Value::vector(vec![Value::Integer(0)]), Value::Integer(0)];
+    for (name, index) in names.iter().zip(indices) {
+        assert_eq!(jit.call(name, &[floats(3), floats(2), index.clone()]), Ok(Value::Float(0.0)), "{name}");
+        let [zero, size] = [0, -1].map(|n| vec![n].into());
+        let error = jit.call(name, &[floats(2), floats(3), index]).expect_err("it is out of range");
+        assert_eq!(error.kind, ErrorKind::IndexOutOfRange { index: zero, size }, "{name}");
+    }
+}
+
 /// The number is on the left, the size that it is below on the right. Of several literals the largest decides.
 #[test]
 fn checks_of_indices_are_told_as_they_are() {

@@ -92,7 +92,7 @@ impl Body<'_> {
 
     fn lower_in_range(&mut self, args: &[Expr]) -> Lowered {
         let [k, n] = [self.lower_value(&args[0])?.leaf(), self.lower_value(&args[1])?.leaf()];
-        self.check_in_range(&[n], &[k]);
+        self.check_below(&k, &n);
         Ok(Val::Leaf(Operand::Bool(true)))
     }
 
