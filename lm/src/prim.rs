@@ -142,6 +142,7 @@ primitives! {
     CommonSize   "$common_size"  ["(Tensor i s) (Tensor i t) -> i"]          Cheap Fails Zero;
     AsSize       "$as_size"      ["Integer -> Integer"]                      Cheap Fails Zero;
     SameSize     "$same_size"    ["Integer Integer -> Bool"]                 Cheap Fails Zero;
+    InRange      "$in_range"     ["Integer Integer -> Bool"]                 Cheap Fails Zero;
     VecInit      "Vec_init"      ["t .. -> (Vec t)"]                         Cheap Pure  Structural;
     Fold         "fold"          ["(Lam (Tuple s t) s) s (Vec t) -> s"]      Cheap Pure  Structural;
     Scanl        "scanl"         ["(Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;

@@ -89,26 +89,37 @@ fn gradcheck_watched(
         });
         rows(f, width, &report, out)?;
         out.flush()?;
-        if let Some(error) = &report.stopped {
-            input.run_time_error(error).report(format);
-        }
-        if let Some((point, error)) = &report.not_finite {
-            warn(&format!("{}, at {}", input.placed(error), shortened(point)), format);
-        }
-        if report.stops_gradients && report.points > 0 {
-            warn(&format!("`{f}` uses `stop_gradient`, so it was not compared with differences"), format);
-        }
-        if 0 < report.interpreted && report.interpreted < report.points {
-            let (seen, all) = (report.interpreted, report.points);
-            let text = format!(
-                "native code of `{f}` was compared with the interpreter, which is slow here, at {seen} of {all} points \
-                 only; at the others it ran alone (`--interpret` uses the interpreter everywhere)"
-            );
-            warn(&text, format);
-        }
+        warnings(&input, f, &report, format);
         reports.push((f, report));
     }
     outcome(&input, &reports)
+}
+
+/// Writes what a table has no column for.
+fn warnings(input: &Input, f: &FunName, report: &Report, format: ErrorFormat) {
+    if let Some(error) = &report.stopped {
+        input.run_time_error(error).report(format);
+    }
+    if let Some((point, error)) = &report.not_finite {
+        warn(&format!("{}, at {}", input.placed(error), shortened(point)), format);
+    }
+    if report.stops_gradients && report.points > 0 {
+        warn(&format!("`{f}` uses `stop_gradient`, so it was not compared with differences"), format);
+    }
+    if report.points > 0 && !report.empty.is_empty() {
+        let names: Vec<String> = report.empty.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let was = if names.len() == 1 { "was" } else { "were" };
+        let names = names.join(", ");
+        warn(&format!("{names} of `{f}` {was} empty at all points, so nothing was compared there"), format);
+    }
+    if 0 < report.interpreted && report.interpreted < report.points {
+        let (seen, all) = (report.interpreted, report.points);
+        let text = format!(
+            "native code of `{f}` was compared with the interpreter, which is slow here, at {seen} of {all} points \
+             only; at the others it ran alone (`--interpret` uses the interpreter everywhere)"
+        );
+        warn(&text, format);
+    }
 }
 
 /// Returns the failure that a command ends in: of functions that disagree; else of functions that were compared nowhere.

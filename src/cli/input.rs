@@ -215,8 +215,11 @@ impl Input {
     /// Returns a failure of the code generator, at its place if it has one.
     pub fn not_compiled(&self, error: native::Error) -> Failure {
         match &error {
-            native::Error::Loops(loops::Error::Unsupported { span, .. }) if *span != Span::default() => {
-                self.wrong_at(*span, error.to_string())
+            native::Error::Loops(loops::Error::Unsupported { span, .. }) => {
+                let error = Diagnostic::error("E309", error.to_string())
+                    .remedy("`lmc explain E309` says what native code takes; `lmc run --interpret` takes more");
+                let span = Some(*span).filter(|span| *span != Span::default());
+                shown(&self.source, &[Diagnostic { span, ..error }], self.format)
             }
             native::Error::NoInterface(name, _) => match self.place(name) {
                 Some(place) => self.wrong_at(place, error.to_string()),

@@ -1,9 +1,10 @@
 //! Checks one function, point by point.
 
 use super::compare::{dot, magnitude, native_distance, relative, size};
+use super::noise::{Compared, Noise, SAMPLES, beyond, jittered};
 use super::report::{Errors, Report};
-use super::tangent::{moved, part_that_varies, shifted, varied};
-use super::{Random, calls_externals, example, names, native_limit, stops_gradients, ways};
+use super::tangent::{has_floats, moved, part_that_varies, shifted, varied};
+use super::{Random, calls_externals, example, names, native_limit, stops_gradients, varying_parts};
 use crate::derive::pipeline::Pipeline;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::term::FunName;
@@ -16,8 +17,14 @@ use std::mem::discriminant;
 /// bits say nothing.
 const CANCELLED: f64 = 1e-6;
 
-/// The number of points at which each parameter is looked at by itself.
+/// The largest step of differences.
+const LARGEST_STEP: f64 = 1e-2;
+
+/// The number of points at which each parameter is looked at by itself. Up to there, no size is 0.
 const BY_PARAMETER: usize = 3;
+
+/// So many points are tried whose sizes are not 0.
+const NOT_EMPTY: usize = 20;
 
 /// What the interpreter may do for one function, in [accesses](lm::interp::Counts::accesses), where native code can take
 /// its place: about half a minute. A gradient by a loop over directions calls its function thousands of times.
@@ -78,7 +85,7 @@ struct Vectors {
 impl<'a> Check<'a> {
     fn new(pipeline: &'a Pipeline, jit: Option<&'a Jit>, f: &'a FunName, seed: u64) -> Check<'a> {
         let program = pipeline.program();
-        let report = Report::new(native_limit(jit), stops_gradients(program, f), ways(program, f));
+        let report = Report::new(native_limit(jit), stops_gradients(program, f), varying_parts(program, f));
         let is_native_only = jit.is_some() && names(f).iter().any(|name| calls_externals(program, name));
         Check {
             pipeline,
@@ -116,17 +123,20 @@ impl<'a> Check<'a> {
     }
 
     /// Returns the example itself, then points near it; without an example, random ones. Once one of them was outside
-    /// the domain, the sizes and Integers of every other point are equal, for functions that need that.
+    /// the domain, the sizes and Integers of every other point are equal, for functions that need that. Where a type
+    /// says sizes, the tensors inside of tensors of every other point have sizes of their own.
     fn point(&mut self, example: Option<&Value>, tries: usize) -> Value {
         const NEAR: f64 = 0.05;
         let fun = &self.pipeline.program().defs[self.f].fun;
         let argument = fun.argument();
         let sizes = self.pipeline.program().signature(fun);
         let was_outside = tries > self.report.points;
+        // The domain may be what is empty.
+        let least = usize::from(self.report.points < BY_PARAMETER && tries < NOT_EMPTY);
         match (example, sizes) {
-            (None, Some(sizes)) => self.random.point_of_sizes(&sizes),
+            (None, Some(sizes)) => self.random.point_of_sizes(&sizes, least, tries % 2 == 1),
             (None, None) if was_outside && tries % 2 == 1 => self.random.point_of_one_size(&argument),
-            (None, None) => self.random.point(&argument),
+            (None, None) => self.random.point_from(&argument, least),
             (Some(point), _) if tries == 0 => point.clone(),
             (Some(point), _) => {
                 let direction = self.random.direction(point);
@@ -138,11 +148,8 @@ impl<'a> Check<'a> {
     fn at(&mut self, whole: Value) {
         let has_time = self.accesses.get() <= ACCESSES;
         self.is_interpreted = !self.is_native_only && (has_time || self.jit.is_none() || !self.report.native_agrees());
-        let one = self.pipeline.program().defs[self.f].params.len() == 1;
-        let parts = match &whole {
-            Value::Tuple(parts) if !one => parts.clone(),
-            _ => vec![whole.clone()],
-        };
+        let one = self.takes_one();
+        let parts = self.parts(&whole);
         let direction = self.random.direction(&whole);
         let (ds, direction) = match self.f.varying() {
             None => (direction.clone(), direction),
@@ -176,20 +183,37 @@ impl<'a> Check<'a> {
         }
         self.report.points += 1;
         self.report.interpreted += usize::from(self.is_interpreted);
+        self.report.empty.retain(|(_, way)| !has_floats(&whole, one, way));
         let vectors = Vectors { ds, direction, dr, y, dy, back };
-        let errors = self.errors(&parts, &vectors);
+        let errors = self.errors(&whole, &parts, &vectors);
         self.report.whole.keep_worse(errors, &whole);
-        if self.report.points <= self.by_parameter {
-            self.compare_parameters(&whole, &parts, vectors);
+        self.compare_parameters(&whole, &parts, vectors);
+    }
+
+    fn takes_one(&self) -> bool {
+        self.pipeline.program().defs[self.f].params.len() == 1
+    }
+
+    /// Returns the arguments of the function, from its whole argument.
+    fn parts(&self, whole: &Value) -> Vec<Value> {
+        match whole {
+            Value::Tuple(parts) if !self.takes_one() => parts.clone(),
+            _ => vec![whole.clone()],
         }
     }
 
-    /// Compares the derivatives with respect to each parameter that varies.
+    /// Compares the derivatives with respect to each parameter that varies, and was compared at few points so far. A
+    /// point without Floats of the parameter is none for it.
     fn compare_parameters(&mut self, whole: &Value, parts: &[Value], mut vectors: Vectors) {
         let one = parts.len() == 1;
         let direction = vectors.direction.clone();
         let forward = names(self.f)[1].clone();
         for i in 0..self.report.parameters.len() {
+            let parameter = &mut self.report.parameters[i];
+            if parameter.points == self.by_parameter || !has_floats(whole, one, &parameter.way) {
+                continue;
+            }
+            parameter.points += 1;
             let way = std::slice::from_ref(&self.report.parameters[i].way);
             vectors.direction = varied(&direction, one, way).1;
             vectors.ds = match self.f.varying() {
@@ -198,29 +222,55 @@ impl<'a> Check<'a> {
             };
             let dy = |_| self.value(&forward, &[whole.clone(), vectors.ds.clone()]).ok();
             vectors.dy = vectors.dy.take().and_then(dy);
-            let errors = self.errors(parts, &vectors);
+            let errors = self.errors(whole, parts, &vectors);
             self.report.parameters[i].comparison.keep_worse(errors, whole);
         }
     }
 
-    /// Returns the errors at a point: forward against reverse mode, and each against differences.
-    fn errors(&self, parts: &[Value], v: &Vectors) -> Errors {
+    /// Returns the errors at a point: forward against reverse mode, and each against differences. Where they are too
+    /// large, rounding is not counted.
+    fn errors(&self, whole: &Value, parts: &[Value], v: &Vectors) -> Errors {
         let forward = v.dy.as_ref().map(|dy| dot(&v.dr, dy));
         let reverse = v.back.as_ref().map(|back| dot(back, &v.ds));
         let scales = [v.dy.as_ref().map(|dy| magnitude(&v.dr, dy)), v.back.as_ref().map(|back| magnitude(back, &v.ds))];
         // Terms of the value's size may cancel in a derivative.
         let value = 1e-3 * magnitude(&v.dr, &v.y);
         let scale = scales.into_iter().flatten().fold(CANCELLED * size(&v.dr) * size(&v.ds), f64::max).max(value);
-        let forward_reverse = forward.zip(reverse).map(|(one, other)| relative(one - other, scale));
-        if self.report.stops_gradients {
-            return Errors { forward_reverse, differences: None, reverse_differences: None };
-        }
-        let quotients = self.quotients(parts, &v.direction, &v.dr);
-        let closest = |exact: f64| {
-            let errors = quotients.iter().map(|quotient| relative(quotient - exact, scale));
+        let is_compared = !self.report.stops_gradients;
+        let quotients = if is_compared { self.quotients(parts, &v.direction, &v.dr) } else { Vec::new() };
+        let closest = |exact: f64, noise: f64| {
+            let errors = quotients.iter().map(|quotient| relative(beyond(quotient - exact, noise), scale));
             errors.fold(f64::INFINITY, |best, error| if error < best { error } else { best })
         };
-        Errors { forward_reverse, differences: forward.map(closest), reverse_differences: reverse.map(closest) }
+        let errors = |noise: Noise| {
+            let apart = |(one, other): (f64, f64)| relative(beyond(one - other, noise.forward + noise.reverse), scale);
+            let in_value = noise.value / LARGEST_STEP;
+            let forward_differences = forward.map(|exact| closest(exact, noise.forward + in_value));
+            let reverse_differences = reverse.map(|exact| closest(exact, noise.reverse + in_value));
+            Errors {
+                forward_reverse: forward.zip(reverse).map(apart),
+                differences: forward_differences.filter(|_| is_compared),
+                reverse_differences: reverse_differences.filter(|_| is_compared),
+            }
+        };
+        let found = errors(Noise::default());
+        let now = [Some(dot(&v.dr, &v.y)), forward, reverse];
+        if found.agree() { found } else { errors(self.noise(whole, v, now)) }
+    }
+
+    /// Returns the rounding in what is compared at a point; `now` is that.
+    fn noise(&self, whole: &Value, v: &Vectors, now: Compared) -> Noise {
+        let [_, forward, reverse] = names(self.f);
+        let mut random = Random::new(0);
+        let near = |_| {
+            let [s, ds, dr] = [whole, &v.ds, &v.dr].map(|x| jittered(x, &mut random));
+            let y = self.value(self.f, &self.parts(&s)).ok();
+            let dy = v.dy.as_ref().and_then(|_| self.value(&forward, &[s.clone(), ds.clone()]).ok());
+            let back = v.back.as_ref().and_then(|_| self.value(&reverse, &[s, dr.clone()]).ok());
+            [y.map(|y| dot(&dr, &y)), dy.map(|dy| dot(&dr, &dy)), back.map(|back| dot(&back, &ds))]
+        };
+        let samples: Vec<Compared> = (0..SAMPLES).map(near).chain([now]).collect();
+        Noise::of(&samples)
     }
 
     /// Keeps the first operation of these calls whose result is not finite, unless there is one.
@@ -278,7 +328,7 @@ impl<'a> Check<'a> {
 
     /// Returns the central differences of all steps: by native code, as long as it gives what the interpreter gives.
     fn quotients(&self, parts: &[Value], ds: &Value, dr: &Value) -> Vec<f64> {
-        let steps = (4..=16).map(|k| 10f64.powf(-f64::from(k) / 2.0));
+        let steps = (0..=12).map(|k| LARGEST_STEP * 10f64.powf(-f64::from(k) / 2.0));
         let jit = self.jit.filter(|_| self.report.native_agrees());
         let value = |parts: Vec<Value>| match jit {
             Some(jit) => jit.call(self.f, &parts),

@@ -13,17 +13,22 @@
 //! A function that uses `stop_gradient` is not compared with differences. Native code is not run where the interpreter
 //! meets its limit of nested calls: it has no such limit, and would fill its stack first.
 //!
-//! At the first points, each parameter is moved by itself, too. A function that calls external ones is called by native
-//! code only, and may have only one of the two derivatives.
+//! At the first points where it has Floats, each parameter is moved by itself, too. A parameter that has none at any
+//! point was not checked, and a warning says so. A function that calls external ones is called by native code only,
+//! and may have only one of the two derivatives.
 //!
 //! The interpreter has a limit of work for each function. Behind it native code is called alone, if it has agreed so far:
 //! that a program is right is seen at all points, that native code means the same at those that the limit allows.
+//!
+//! Where terms cancel, only their rounding is left. So where derivatives disagree, the point moves by some ulps, and
+//! what that changes is not counted.
 //!
 //! The step study takes the differences at h = 1e-2 .. 1e-8 and keeps the closest: a large step is
 //! wrong by curvature, a small one by rounding, and the best lies between.
 
 mod check;
 mod compare;
+mod noise;
 mod random;
 mod report;
 mod tangent;
@@ -134,6 +139,12 @@ fn reached(program: &Program, f: &FunName) -> IndexSet<FunName> {
 
 /// Returns the parts of the argument that vary, with their names; none where it is only one.
 pub fn ways(program: &Program, f: &FunName) -> Vec<(String, Path)> {
+    let ways = varying_parts(program, f);
+    if ways.len() > 1 { ways } else { Vec::new() }
+}
+
+/// Returns the parts of the argument that vary, with their names.
+fn varying_parts(program: &Program, f: &FunName) -> Vec<(String, Path)> {
     let params = &program.defs[f].params;
     let ways = match f.varying() {
         Some(paths) => paths.to_vec(),
@@ -143,5 +154,5 @@ pub fn ways(program: &Program, f: &FunName) -> Vec<(String, Path)> {
         let components: String = way[1..].iter().map(|i| format!(".{i}")).collect();
         (format!("{}{components}", params[way[0] - 1].name()), way)
     };
-    if ways.len() > 1 { ways.into_iter().map(name).collect() } else { Vec::new() }
+    ways.into_iter().map(name).collect()
 }

@@ -36,6 +36,15 @@ pub(super) struct Errors {
     pub(super) reverse_differences: Option<f64>,
 }
 
+impl Errors {
+    /// Returns whether each is within its limit. A NaN is not.
+    pub(super) fn agree(&self) -> bool {
+        let within = |error: Option<f64>, limit| error.is_none_or(|error| error <= limit);
+        within(self.forward_reverse, FORWARD_REVERSE)
+            && [self.differences, self.reverse_differences].into_iter().all(|error| within(error, DIFFERENCES))
+    }
+}
+
 /// The largest errors of the derivatives. What was never compared has no point.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
@@ -77,6 +86,8 @@ pub struct Parameter {
     pub name: String,
     /// The way to it.
     pub way: Path,
+    /// The points at which it had Floats and was compared.
+    pub points: usize,
     /// The errors.
     pub comparison: Comparison,
 }
@@ -119,8 +130,10 @@ pub struct Report {
     pub interpreted: usize,
     /// All parameters at once.
     pub whole: Comparison,
-    /// Each parameter by itself, at the first points; empty where only one can vary.
+    /// Each parameter by itself, at the first points where it has Floats; empty where only one can vary.
     pub parameters: Vec<Parameter>,
+    /// The parts of the argument that vary, and had no Floats at any point. Nothing was compared for them.
+    pub empty: Vec<(String, Path)>,
     /// Native code against the interpreter; infinite where one stops or gives another form, and the other
     /// does not.
     pub native: Worst,
@@ -140,13 +153,15 @@ pub struct Report {
 }
 
 impl Report {
-    pub(super) fn new(native_limit: f64, stops_gradients: bool, ways: Vec<(String, Path)>) -> Report {
-        let parameter = |(name, way)| Parameter { name, way, comparison: Comparison::default() };
+    pub(super) fn new(native_limit: f64, stops_gradients: bool, varying: Vec<(String, Path)>) -> Report {
+        let parameter = |(name, way)| Parameter { name, way, points: 0, comparison: Comparison::default() };
+        let parameters = if varying.len() > 1 { varying.iter().cloned().map(parameter).collect() } else { Vec::new() };
         Report {
             points: 0,
             interpreted: 0,
             whole: Comparison::default(),
-            parameters: ways.into_iter().map(parameter).collect(),
+            parameters,
+            empty: varying,
             native: Worst::default(),
             native_limit,
             stopped: None,

@@ -19,6 +19,11 @@ pub fn part_that_varies(tangent: &Value, one: bool, varying: &[Path]) -> Value {
     if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
 }
 
+/// Returns whether a part of the argument has Floats: tensors may be empty.
+pub(super) fn has_floats(argument: &Value, one: bool, way: &Path) -> bool {
+    !part_that_varies(argument, one, std::slice::from_ref(way)).floats().is_empty()
+}
+
 /// Paths into the argument, from paths that start with the number of a parameter.
 fn paths_into_argument(one: bool, varying: &[Path]) -> Vec<Path> {
     varying.iter().map(|path| if one { path[1..].to_vec() } else { path.clone() }).collect()
@@ -57,5 +62,18 @@ pub(super) fn shifted(s: &Value, ds: &Value, h: f64) -> Value {
             Value::Tensor(Arc::new(ss.with(moved.collect())))
         }
         (s, _) => s.clone(),
+    }
+}
+
+/// Returns the value with other Floats.
+pub(super) fn with_floats(v: &Value, other: &mut dyn FnMut(f64) -> f64) -> Value {
+    match v {
+        Value::Float(x) => Value::Float(other(*x)),
+        Value::Tuple(parts) => Value::Tuple(parts.iter().map(|part| with_floats(part, other)).collect()),
+        Value::Tensor(t) => {
+            let elements = t.elements().iter().map(|x| with_floats(x, other)).collect();
+            Value::Tensor(Arc::new(t.with(elements)))
+        }
+        v => v.clone(),
     }
 }

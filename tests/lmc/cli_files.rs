@@ -142,6 +142,20 @@ fn functions_without_a_form_in_c_are_left_out() {
 }
 
 #[test]
+fn what_has_no_native_code_has_a_code_and_a_remedy() {
+    let directory = directory("what_has_no_native_code_has_a_code_and_a_remedy");
+    fs::write(directory.join("q.ks"), "(def f Float ((t : Tensor 8 Float) (x : Float)) x)\n").unwrap();
+    for args in [["compile", "q.ks", "-o", "x.so"], ["compile", "q.ks", "--emit", "loops=-"]] {
+        let output = lmc(&directory, &args);
+        let error = String::from_utf8(output.stderr).unwrap();
+        let message =
+            "error[E309]: native code for a value of type (Tensor 8 Float) is not supported (in `f`)\n --> q.ks:1:";
+        assert!(output.status.code() == Some(1) && error.starts_with(message), "{error}");
+        assert!(error.contains("1 | (def f Float") && error.contains("= help: `lmc explain E309` says"), "{error}");
+    }
+}
+
+#[test]
 fn functions_that_want_one_name_in_c_are_refused() {
     let directory = directory("functions_that_want_one_name_in_c_are_refused");
     let text = "(def a.b Float (x : Float) x)\n(def a_b Float (x : Float) (sin x))

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Codes of which no program is an example, and why.
-const WITHOUT_EXAMPLE: [(&str, &str); 12] = [
+const WITHOUT_EXAMPLE: [(&str, &str); 13] = [
     ("E001", "about a file, not a program"),
     ("E002", "about a file, not a program"),
     ("E003", "about a file, not a program"),
@@ -23,6 +23,7 @@ const WITHOUT_EXAMPLE: [(&str, &str); 12] = [
     ("E111", "20,000 parentheses; see tests/files/errors.rs"),
     ("E303", "a program and a strategy; see tests/lmc/cli/strategies.rs"),
     ("E304", "only for users of the library"),
+    ("E309", "given by `lmc compile`; see tests/lmc/cli_files.rs"),
     ("E508", "a program and a strategy; see tests/lmc/cli/strategies.rs"),
     ("W405", "given by `lmc compile`; see tests/lmc/cli_files.rs"),
     ("W406", "given by `lmc compile`; see tests/lmc/cli_files.rs"),

@@ -41,6 +41,31 @@ fn what_cancelling_terms_leave_is_zero() {
     assert_eq!(said.status, Some(0), "{}{}", said.table, said.messages);
 }
 
+/// The derivative is 0, its terms are of the size of 1/v, and each way of computing it rounds them otherwise.
+#[test]
+fn roundings_of_terms_that_cancel_agree() {
+    let entropy = "(def entropy Float (v : Vec Float)
+  (let (s (sum v)) (neg (sumbuild (size v) (lam (i : Integer) (let (p (div (index i v) s)) (mul p (log p))))))))";
+    for v in ["2.3", "2.3e-7", "2.3e7"] {
+        let program = format!("{entropy}\n(def example (Vec Float) () (Vec_init {v}))");
+        for seed in 1..6 {
+            let said = gradcheck("cancelled", &program, &["--seed", &seed.to_string(), "--math", "exact"]);
+            assert_eq!(said.status, Some(0), "{v}: {}{}", said.table, said.messages);
+        }
+    }
+}
+
+/// A term, 1e-9, is missing in `[rev f]`, beside terms that cancel.
+#[test]
+fn small_mistakes_beside_terms_that_cancel_are_found() {
+    let program = "(def f Float (x : Float) (add (div x x) (mul 1.0e-9 x)))
+(def [rev f] Float ((x : Float) (dr : Float)) (mul dr (sub (div 1.0 x) (div x (mul x x)))))
+(def example Float () 2.3)";
+    let said = gradcheck("small-mistake", program, &[]);
+    assert_eq!(said.status, Some(1), "{}{}", said.table, said.messages);
+    assert!(said.messages.contains("`[fwd f]` and `[rev f]` disagree"), "{}", said.messages);
+}
+
 #[test]
 fn a_wrong_derivative_by_hand_is_told_by_name() {
     let wrong = "(def f Float (x : Float) (mul x x))
@@ -116,6 +141,68 @@ fn sizes_that_must_agree_do() {
     (mul (index (tuple (index 0 picks) 0) a) (sum (build n (lam (i : Integer) (index (tuple i i) a)))))))";
     let said = gradcheck("sizes", program, &["--interpret"]);
     assert_eq!((said.status, said.row("f")[1]), (Some(0), "20"), "{}{}", said.table, said.messages);
+}
+
+/// The derivative of `bad` is wrong. `v` has a size in its type, `w`, `g` and `p` have none.
+#[test]
+fn tensors_without_a_size_are_not_empty_beside_others() {
+    let program = "(def bad (Vec Float) (w : Vec Float) (map exp w))
+(def [rev bad] (Vec Float) ((w : Vec Float) (dr : Vec Float)) (mul 3.0 dr))
+(def sized Float ((v : Vec h Float) (w : Vec Float)) (add (sum (bad w)) (ts_dot v v)))
+(def nested Float (g : Vec n (Vec Float)) (sum (map (lam (row : Vec Float) (sum (bad row))) g)))
+(def tuples Float ((v : Vec h Float) (p : Vec (Tuple Float Float)))
+  (add (ts_dot v v) (sum (bad (map (lam (q : Tuple Float Float) (get$1$2 q)) p)))))";
+    let said = gradcheck("unsized", program, &["--points", "3", "--seed", "9"]);
+    assert_eq!(said.status, Some(1), "{}{}", said.table, said.messages);
+    for name in ["bad", "sized", "nested", "tuples"] {
+        assert!(
+            said.messages.contains(&format!("`[rev {name}]` disagrees with differences")),
+            "{name}: {}",
+            said.table
+        );
+    }
+    assert!(
+        said.messages.contains("`[rev sized]` disagrees with differences with respect to `w`"),
+        "{}",
+        said.messages
+    );
+    assert!(!said.messages.contains("empty"), "{}", said.messages);
+}
+
+/// Each has a size that is 0 for small numbers, of a parameter whose derivative is wrong.
+#[test]
+fn sizes_that_are_differences_are_not_zero() {
+    let program = "(def bad (Vec Float) (w : Vec Float) (map exp w))
+(def [rev bad] (Vec Float) ((w : Vec Float) (dr : Vec Float)) (mul 3.0 dr))
+(def f Float ((n : Integer) (w : Vec (sub n 6) Float)) (sum (bad w)))
+(def g Float ((v : Vec n Float) (w : Vec (sub n m) Float) (u : Vec m Float)) (add (sum (bad w)) (sum (add v v))))";
+    for seed in 1..6 {
+        let said = gradcheck("differences", program, &["--points", "3", "--seed", &seed.to_string(), "--interpret"]);
+        assert_eq!(said.status, Some(1), "{}{}", said.table, said.messages);
+        for wrong in
+            ["`[rev f]` disagrees with differences", "`[rev g]` disagrees with differences with respect to `w`"]
+        {
+            assert!(said.messages.contains(wrong), "{wrong}, seed {seed}: {}{}", said.table, said.messages);
+        }
+    }
+}
+
+#[test]
+fn what_is_empty_at_all_points_is_told() {
+    let program = "(def f Float ((v : Vec Float) (x : Float)) (add x (sum v)))
+(def g Float (v : Vec Float) (sum v))
+(def example (Tuple (Vec Float) Float) () (tuple (build 0 (lam (i : Integer) 0.0)) 1.0))";
+    let said = gradcheck("empty", program, &["--interpret", "--points", "3"]);
+    assert_eq!(said.status, Some(0), "{}{}", said.table, said.messages);
+    let words = "warning: `v` of `f` was empty at all points, so nothing was compared there";
+    assert!(said.messages.contains(words), "{}", said.messages);
+    assert_eq!(said.row("v")[1..], ["-", "-", "-"]);
+    let domain = "(def f Float ((v : Vec Float) (x : Float)) (assert (eq (size v) 0) (add x (sum v))))";
+    let said = gradcheck("empty-domain", domain, &["--interpret", "--points", "3"]);
+    assert_eq!(said.status, Some(0), "{}{}", said.table, said.messages);
+    assert!(said.messages.contains(words), "{}", said.messages);
+    let said = gradcheck("empty-one", "(def f Float (v : Vec 0 Float) (sum v))", &["--interpret", "--points", "3"]);
+    assert!(said.messages.contains(words), "{}", said.messages);
 }
 
 #[test]

@@ -70,6 +70,80 @@ fn sizes_of_elements_that_differ_are_told() {
 }
 
 /// The size of a tangent is compared with the Integer that is that size.
+/// In elements, in arguments, and in results: interpreter and native code tell the index, and the size.
+#[test]
+fn indices_that_are_out_of_range_are_told() {
+    let text = "(def f Float ((x : Vec n Float) (ix : Vec m (Fin n))) (sum (map (lam (i : Integer) (index i x)) ix)))
+(def elements Float ((x : Vec Float) (ix : Vec Integer)) (f x ix))
+(def result (Fin n) ((x : Vec n Float) (ix : Vec Integer)) (index 1 ix))
+(def at Float ((x : Vec n Float) (i : Fin n)) (index i x))
+(def asserted Float ((x : Vec Float) (ix : Vec Integer))
+  (let (k (index 1 ix)) (assert ($in_range k (size x)) (at x k))))";
+    let (checked, names) = (load(text), ["elements", "result", "asserted"].map(FunName::base));
+    let jit = Jit::new(&checked.program, &names, &SourceInfo::new("case.ks", text), &Options::default());
+    let jit = jit.unwrap_or_else(|error| panic!("{error}"));
+    let indices = |k| Value::vector(vec![Value::Integer(0), Value::Integer(k)]);
+    for name in &names {
+        for (n, k) in [(1, 3), (2, 2), (2, -1)] {
+            let args = [floats(n), indices(k)];
+            let [index, size] = [k, n as i64].map(|n| vec![n].into());
+            let wanted = ErrorKind::IndexOutOfRange { index, size };
+            let interpreted = Interpreter::new(&checked.program).call(name, &args).expect_err("it is out of range");
+            assert_eq!(interpreted.kind, wanted, "{name}");
+            assert_eq!(jit.call(name, &args).expect_err("it is out of range").kind, wanted, "{name}");
+        }
+        let args = [floats(2), indices(1)];
+        assert_eq!(jit.call(name, &args), Interpreter::new(&checked.program).call(name, &args), "{name}");
+    }
+}
+
+/// A difference of sizes may be negative: then no number is below it.
+#[test]
+fn no_index_is_below_a_negative_size() {
+    let text = "(def at Float ((x : Vec n Float) (y : Vec m Float) (ix : Vec k (Fin (sub n m)))) (to_float (sum ix)))
+(def one Float ((x : Vec n Float) (y : Vec m Float) (i : Fin (sub n m))) (to_float i))
+(def elements Float ((x : Vec Float) (y : Vec Float) (ix : Vec Integer)) (at x y ix))";
+    let (checked, names) = (load(text), ["elements", "one"].map(FunName::base));
+    let jit = Jit::new(&checked.program, &names, &SourceInfo::new("case.ks", text), &Options::default());
+    let jit = jit.unwrap_or_else(|error| panic!("{error}"));
+    let indices = [Value::vector(vec![Value::Integer(0)]), Value::Integer(0)];
+    for (name, index) in names.iter().zip(indices) {
+        assert_eq!(jit.call(name, &[floats(3), floats(2), index.clone()]), Ok(Value::Float(0.0)), "{name}");
+        let [zero, size] = [0, -1].map(|n| vec![n].into());
+        let error = jit.call(name, &[floats(2), floats(3), index]).expect_err("it is out of range");
+        assert_eq!(error.kind, ErrorKind::IndexOutOfRange { index: zero, size }, "{name}");
+    }
+}
+
+/// The number is on the left, the size that it is below on the right. Of several literals the largest decides.
+#[test]
+fn checks_of_indices_are_told_as_they_are() {
+    let g = "(def g Float (ix : Vec m (Fin 4)) (to_float (sum ix)))\n";
+    let pairs = "(def p Integer (ix : Vec m (Fin (Tuple 2 3))) (size ix))\n";
+    let cases = [
+        ("(def f Float (x : Float) (g (Vec_init 0 3)))", "indices below 4: each < 4", true),
+        ("(def f Float (x : Float) (g (Vec_init 3 4 0)))", "indices below 5: each < 4", false),
+        ("(def f Float (x : Float) (g (Vec_init 0 (neg 1))))", "indices: each < 4", false),
+        ("(def f Float (a : Vec Integer) (g a))", "indices: each < 4", false),
+        ("(def f Float (a : Vec m (Fin 5)) (g a))", "indices below 5: each < 4", false),
+        (
+            "(def f Float (x : Float) (g (if (gt x 0.0) (Vec_init 1) (Vec_init 0 2))))",
+            "indices below 3: each < 4",
+            true,
+        ),
+        ("(def f Integer (x : Float) (p (Vec_init (tuple 0 2) (tuple 1 0))))", "indices below 2: each < 2", true),
+        ("(def f Integer (x : Float) (p (Vec_init (tuple 0 2) (tuple 1 0))))", "indices below 3: each < 3", true),
+        ("(def f (Fin n) ((v : Vec n Float) (k : Integer)) k)", "an index in the result: k < n", false),
+        ("(def h Integer (k : Fin 4) k) (def f Integer (x : Float) (h (if (gt x 0.0) 0 3)))", "an index: if < 4", true),
+    ];
+    for (text, words, is_proved) in cases {
+        let checked = load(&format!("{g}{pairs}{text}"));
+        let found = checked.size_checks.iter().find(|check| check.what == words);
+        let found = found.unwrap_or_else(|| panic!("{text}: {:?}", checked.size_checks));
+        assert_eq!(found.is_proved, is_proved, "{text}");
+    }
+}
+
 #[test]
 fn a_derivative_compares_numbers_and_sizes() {
     let text = "(def rep (Vec n Float) ((n : Integer) (x : Float)) (constVec n x))

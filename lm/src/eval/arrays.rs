@@ -42,6 +42,11 @@ impl Evaluator<'_> {
                 let [left, right] = [n, m].map(|n| Position::from(numbers(n)));
                 fail(ErrorKind::SizeMismatch { left, right })
             }
+            (Prim::InRange, [k, n]) if (0..n.integer()).contains(&k.integer()) => Ok(Val::Bool(true)),
+            (Prim::InRange, [k, n]) => {
+                let [index, size] = [k, n].map(|n| Position::from(numbers(n)));
+                fail(ErrorKind::IndexOutOfRange { index, size })
+            }
             (Prim::VecInit, _) => Ok(Val::tensor_of(vec![args.len()], args.to_vec())),
             (Prim::Unzip, [v]) => Ok(unzip(v, ty)),
             (Prim::Fold, [f, start, v]) => {

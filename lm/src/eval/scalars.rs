@@ -61,8 +61,10 @@ impl Evaluator<'_> {
                 Ok(args[0].clone())
             }
             StopGradient => Ok(args[0].clone()),
-            Build | SumBuild | Sum | Index | Unzip | Size | CommonSize | AsSize | SameSize | VecInit | Fold | Scanl
-            | Checkpoint | States | Replay | AddAt | Loop | Into | DeltaAt | Bench => self.array(p, args, e.ty()),
+            Build | SumBuild | Sum | Index | Unzip | Size | CommonSize | AsSize | SameSize | InRange | VecInit
+            | Fold | Scanl | Checkpoint | States | Replay | AddAt | Loop | Into | DeltaAt | Bench => {
+                self.array(p, args, e.ty())
+            }
             LmApply => args[0].map().apply(self, &args[1]),
             LmApplyR => args[1].map().adjoint(self, &args[0]),
             // The witness shows the codomain to the passes; it changes nothing.

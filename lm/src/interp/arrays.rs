@@ -42,6 +42,11 @@ impl Interpreter<'_> {
                 let [left, right] = [n, m].map(Position::of);
                 Err(RuntimeError::new(ErrorKind::SizeMismatch { left, right }))
             }
+            (Prim::InRange, [Integer(k), Integer(n)]) if (0..*n).contains(k) => Ok(Value::Bool(true)),
+            (Prim::InRange, [k, n]) => {
+                let [index, size] = [k, n].map(Position::of);
+                Err(RuntimeError::new(ErrorKind::IndexOutOfRange { index, size }))
+            }
             (Prim::Unzip, [Value::Tensor(v)]) => Ok(unzip(v, ty)),
             (Prim::Index, [i, Value::Tensor(v)]) => {
                 self.counts.accesses += 3;

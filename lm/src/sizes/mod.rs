@@ -19,7 +19,7 @@ mod signature;
 mod sized_type;
 mod terms;
 
-pub use infer::{Annotation, Answer, Claim, Finding, Found, Known, infer};
+pub use infer::{ANY, Annotation, Answer, Claim, Finding, Found, Known, infer};
 pub use polynomial::{Atom, Polynomial, sum_of};
 pub use relation::{Place, Relation, Step};
 pub use signature::{Signature, Undetermined};

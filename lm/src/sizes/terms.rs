@@ -44,7 +44,7 @@ impl Signature {
     }
 
     /// Returns the condition that some of the relations hold of the arguments, which are atoms; `None` where those are
-    /// none. Sizes that differ, or are negative, are an error of their own, which tells them.
+    /// none. Sizes that differ, or are negative, and indices out of range are errors of their own, which tell them.
     pub fn condition<'a>(
         &'a self,
         relations: impl IntoIterator<Item = &'a Relation>,
@@ -119,9 +119,9 @@ impl Signature {
     }
 }
 
+/// Returns the condition that a number is an index below a size; where it is not, that is an error, which tells both.
 fn is_below(k: Expr, n: Expr) -> Expr {
-    let not_negative = Expr::prim(Prim::Lte, [Expr::integer(0), k.clone()]);
-    Expr::prim(Prim::And, [not_negative, Expr::prim(Prim::Lt, [k, n])])
+    Expr::prim(Prim::InRange, [k, n])
 }
 
 /// What holds of arguments, as terms on them.

@@ -7,6 +7,7 @@
 //! S chooses among several functions of the name.
 
 use crate::ks::check::checker::Checker;
+use crate::ks::check::declaration::is_one_param;
 use crate::ks::check::expr::form_of;
 use crate::ks::check::names::{is_projection, is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
@@ -14,6 +15,7 @@ use crate::ks::check::terms::{apply, gather, types};
 use crate::ks::check::{builtins, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::scheme::Rule;
+use lm::sizes::SizedType;
 use lm::term::{Binding, Expr, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;
 use std::sync::Arc;
@@ -188,6 +190,12 @@ impl Checker {
     /// Checks `(lam (x : T) e)`.
     pub(super) fn lambda(&mut self, items: &[Sexp], span: Span) -> Option<Expr> {
         let [_, param, body] = items else { return self.malformed("`lam`", "(lam (x : Type) e)", span) };
+        if let Shape::List(items) = &param.shape
+            && items.len() != 1
+            && items.iter().all(is_one_param)
+        {
+            return self.several_variables(items, param.span);
+        }
         let param = self.param(param, Checker::supported_type)?;
         let mark = self.scope.mark();
         // Its type may mention variables of the same name outside.
@@ -204,6 +212,14 @@ impl Checker {
             return None;
         }
         Some(Expr::lam(x?, body?).at(span))
+    }
+
+    /// Reports a `lam` that is written like a definition of several parameters, or of none.
+    fn several_variables(&mut self, params: &[Sexp], span: Span) -> Option<Expr> {
+        let params: Vec<_> = params.iter().map(|p| self.param(p, Checker::supported_type)).collect();
+        let params: Vec<(Arc<str>, SizedType)> =
+            params.into_iter().map(|p| p.and_then(|p| Some((p.name, p.sized?)))).collect::<Option<_>>()?;
+        self.fail(error::variables_of_lam(&params), span)
     }
 
     /// Checks `(f e)` for a parameter f that is a function: its body with its variable bound.

@@ -7,6 +7,7 @@
 
 use crate::ks::check::shapes::is_shape_of;
 use crate::ks::check::terms::argument_type;
+use crate::ks::check::typings::arguments_as_written;
 use crate::ks::check::written;
 use lm::libm;
 use lm::prim::{ALL, JacobianRule, Prim};
@@ -151,6 +152,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("$common_size",  OWN,                          Core(Prim::CommonSize)),
     ("$as_size",      OWN,                          Core(Prim::AsSize)),
     ("$same_size",    OWN,                          Core(Prim::SameSize)),
+    ("$in_range",     OWN,                          Core(Prim::InRange)),
     ("$add_at",       OWN,                          Core(Prim::AddAt)),
     ("$delta_at",     OWN,                          Core(Prim::DeltaAt)),
     ("$into",         OWN,                          Core(Prim::Into)),
@@ -225,9 +227,9 @@ impl Builtin {
         self.rules().iter().find_map(|rule| rule.instance(args))
     }
 
-    /// Returns the argument types it takes, as text, one for each alternative.
+    /// Returns the argument types it takes, as users write them, one or two for each alternative.
     pub(super) fn alternatives(&self) -> impl Iterator<Item = String> {
-        self.typings().iter().map(|text| text.split("->").next().unwrap_or("").trim().to_string())
+        self.typings().iter().flat_map(|text| arguments_as_written(text))
     }
 
     /// Returns how many arguments it takes, when that is one number.

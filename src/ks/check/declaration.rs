@@ -13,6 +13,7 @@ use crate::ks::check::declared::is_of_builtin;
 use crate::ks::check::error;
 use crate::ks::check::head::{Header, Item, Param, RuleHead};
 use crate::ks::check::names::{is_reserved, symbol};
+use crate::ks::check::sizes::names;
 use crate::ks::check::types::is_constructor;
 use crate::ks::reader::{Sexp, Shape};
 use lm::sizes::SizedType;
@@ -49,20 +50,25 @@ impl Checker {
             self.disown(items);
             return self.malformed("definition", DEF, span);
         };
-        let (sized, params_span) = (self.sized_type(result), params.span);
+        let sized = self.sized_type(result);
         let mut header = Header {
             name: self.defined_name(name),
             result: self.supported_type(sized.as_ref().map(SizedType::erased), result.span),
             params: self.params(params, Checker::parameter_type),
             signature: None,
+            lost_sizes: Vec::new(),
             body: Some(body),
             span: name.span,
             is_prelude,
         };
         if let (Some(params), Some(sized)) = (&header.params, &sized) {
-            match self.signature(params, sized, [result.span, params_span]) {
+            match self.signature(params, sized, result.span) {
                 Some(signature) => header.signature = signature,
-                None => header.result = None,
+                None => {
+                    let types = params.iter().filter_map(|p| p.sized.as_ref()).chain([sized]);
+                    header.lost_sizes = types.flat_map(names).collect();
+                    header.result = None;
+                }
             }
         }
         if header.result.is_none() || header.types().is_none() {
@@ -97,8 +103,8 @@ impl Checker {
             Param { name: "x".into(), ty, sized, span: s.span }
         };
         let params = Some(types.into_iter().zip(params).map(supported).collect());
-        let (signature, is_prelude) = (None, false);
-        let header = Header { name, result, params, signature, body: None, span: name_span, is_prelude };
+        let (signature, lost_sizes, is_prelude) = (None, Vec::new(), false);
+        let header = Header { name, result, params, signature, lost_sizes, body: None, span: name_span, is_prelude };
         if header.result.is_none() || header.types().is_none() {
             self.disown(items);
         }
@@ -215,6 +221,11 @@ impl Checker {
     pub(super) fn malformed<T>(&mut self, what: &'static str, grammar: &'static str, span: Span) -> Option<T> {
         self.fail(error::malformed(what, grammar), span)
     }
+}
+
+/// Returns whether it looks like `(x : T)`.
+pub(super) fn is_one_param(s: &Sexp) -> bool {
+    matches!(&s.shape, Shape::List(items) if is_param(items))
 }
 
 fn is_param(items: &[Sexp]) -> bool {

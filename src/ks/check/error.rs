@@ -3,8 +3,10 @@
 //! A `name` is as the user wrote it. `explain/errors.md` has a section for each code.
 
 use crate::ks::diagnostic::Diagnostic;
+use lm::sizes::SizedType;
 use lm::types::Type;
 use std::fmt::Display;
+use std::sync::Arc;
 
 pub fn unknown_variable(name: impl Display, suggestion: Option<String>) -> Diagnostic {
     Diagnostic::error("E201", format!("unknown variable `{name}`")).suggestion(suggestion)
@@ -38,6 +40,22 @@ pub fn function_as_value(name: impl Display) -> Diagnostic {
 /// Makes the error for a call of a variable.
 pub fn not_a_function(name: impl Display, ty: &Type) -> Diagnostic {
     Diagnostic::error("E206", format!("the variable `{name}`, of type `{ty}`, is not a function"))
+}
+
+/// Makes the error for a `lam` of several variables, or of none.
+pub fn variables_of_lam(params: &[(Arc<str>, SizedType)]) -> Diagnostic {
+    let message = format!("a `lam` takes one variable, not {}", params.len());
+    let (names, types): (Vec<String>, Vec<String>) =
+        params.iter().map(|(x, ty)| (x.to_string(), ty.to_string())).unzip();
+    let remedy = match params {
+        [] => "write `(lam (_ : (Tuple)) e)`".into(),
+        _ => {
+            let p = ["p", "q", "parts"].into_iter().find(|p| !names.iter().any(|name| name == p)).unwrap_or("all");
+            let (names, types) = (names.join(" "), types.join(" "));
+            format!("take the tuple of them: `(lam ({p} : Tuple {types}) (let (({names}) {p}) e))`")
+        }
+    };
+    Diagnostic::error("E207", message).remedy(remedy)
 }
 
 /// Makes the error for a malformed form; `what` names the form, and `grammar` its right shape.

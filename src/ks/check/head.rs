@@ -31,6 +31,8 @@ pub struct Header<'a> {
     pub params: Option<Vec<Param>>,
     /// What the types say of sizes; none where they say nothing.
     pub signature: Option<Arc<Signature>>,
+    /// The size variables, where what the types say of sizes is wrong.
+    pub lost_sizes: Vec<Arc<str>>,
     /// The body; none of a function that is implemented elsewhere.
     pub body: Option<&'a Sexp>,
     /// The place of the name.

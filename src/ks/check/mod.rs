@@ -33,6 +33,7 @@ mod sizes;
 pub mod suggest;
 mod terms;
 mod types;
+mod typings;
 pub mod written;
 
 pub use checked::{Called, CheckOptions, Checked, Record, SizeCheck};

@@ -122,6 +122,7 @@ impl Checker {
         let params: Vec<Option<Var>> = written.map(|p| self.bind(&p.name, p.ty.clone())).collect();
         let are_params_known = header.params.is_some();
         let sizes = self.bind_sizes(header.signature.as_deref());
+        self.bind_lost_sizes(&header.lost_sizes, header.params.as_deref().unwrap_or_default());
         let body = if are_params_known { self.expr(text) } else { None };
         self.scope.forget(mark);
         let (body, declared) = (body?, header.result.as_ref()?);

@@ -23,6 +23,7 @@ impl Body<'_> {
             Prim::CommonSize => self.lower_common_size(args),
             Prim::AsSize => self.lower_as_size(&args[0]),
             Prim::SameSize => self.lower_same_size(args),
+            Prim::InRange => self.lower_in_range(args),
             Prim::Unzip => self.lower_unzip(&args[0], ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::Index => self.lower_index(args).and_then(|x| self.copy_for(sharing, x)),
             Prim::VecInit => self.lower_literal(args, sharing),
@@ -86,6 +87,12 @@ impl Body<'_> {
     fn lower_same_size(&mut self, args: &[Expr]) -> Lowered {
         let [n, m] = [self.lower_value(&args[0])?.leaf(), self.lower_value(&args[1])?.leaf()];
         self.check_same_size(&[n], &[m]);
+        Ok(Val::Leaf(Operand::Bool(true)))
+    }
+
+    fn lower_in_range(&mut self, args: &[Expr]) -> Lowered {
+        let [k, n] = [self.lower_value(&args[0])?.leaf(), self.lower_value(&args[1])?.leaf()];
+        self.check_below(&k, &n);
         Ok(Val::Leaf(Operand::Bool(true)))
     }
 

@@ -73,6 +73,7 @@ impl Body<'_> {
             | Prim::CommonSize
             | Prim::AsSize
             | Prim::SameSize
+            | Prim::InRange
             | Prim::Unzip
             | Prim::VecInit
             | Prim::Fold

@@ -131,9 +131,8 @@ impl Body<'_> {
                     self.check(is_natural, Failure::NegativeSize, [n]);
                 }
                 Check::Below(k, n) => {
-                    let numbers = [self.lower_value(&k)?.leaf(), self.lower_value(&n)?.leaf()];
-                    let below = self.op(Op::Below, numbers.clone());
-                    self.check(below, Failure::IndexOutOfRange, numbers);
+                    let [k, n] = [self.lower_value(&k)?.leaf(), self.lower_value(&n)?.leaf()];
+                    self.check_below(&k, &n);
                 }
                 Check::Holds(condition) => {
                     let condition = self.lower_value(&condition)?.leaf();

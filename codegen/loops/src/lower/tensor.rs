@@ -89,6 +89,21 @@ impl Body<'_> {
         }
     }
 
+    /// Checks that a number is an index below another, which may be negative: no size of a tensor is.
+    pub(super) fn check_below(&mut self, k: &Operand, n: &Operand) {
+        if self.facts.known_below(k, n) {
+            return;
+        }
+        let inside = if self.facts.is_size(n) {
+            self.op(Op::Below, [k.clone(), n.clone()])
+        } else {
+            let is_natural = self.op(Op::LeI, [Operand::Integer(0), k.clone()]);
+            let is_less = self.op(Op::LtI, [k.clone(), n.clone()]);
+            self.op(Op::And, [is_natural, is_less])
+        };
+        self.check(inside, Failure::IndexOutOfRange, [k.clone(), n.clone()]);
+    }
+
     /// The place in order of the element at an index, which is checked.
     pub(super) fn offset(&mut self, sizes: &[Operand], index: &[Operand]) -> Operand {
         let numbers: Vec<Operand> = index.iter().chain(sizes).cloned().collect();

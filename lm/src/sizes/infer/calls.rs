@@ -1,6 +1,6 @@
 //! Calls: size variables are told by the arguments, and relations compared.
 
-use super::{Answer, Claim, Shape, Walk};
+use super::{ANY, Answer, Claim, Shape, Walk};
 use crate::sizes::polynomial::{Atom, Polynomial};
 use crate::sizes::relation::{Place, Relation, Step};
 use crate::sizes::signature::Signature;
@@ -133,11 +133,14 @@ impl Walk<'_> {
             }
             (true, Some(Shape::Below(limit))) => {
                 let is_enough = self.bounds.is_not_negative(&size.minus(limit));
-                self.claim(span, claim, [limit, size], if is_enough { Answer::Proved } else { Answer::Unknown })
+                let answer = if is_enough { Answer::Proved } else { Answer::Unknown };
+                let number = Polynomial::atom(self.fresh(ANY));
+                self.claim(span, claim, [&number, size], answer)
             }
             _ => {
-                let number = Polynomial::atom(self.fresh(".."));
-                self.claim(span, claim, [size, &number], Answer::Unknown)
+                let number = Polynomial::atom(self.fresh(ANY));
+                let numbers = if is_limit { [&number, size] } else { [size, &number] };
+                self.claim(span, claim, numbers, Answer::Unknown)
             }
         }
     }

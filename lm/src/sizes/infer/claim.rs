@@ -5,6 +5,9 @@ use crate::term::{Expr, FunName, Span};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
+/// How [`Finding::numbers`] write a number that the program has no term for.
+pub const ANY: &str = "..";
+
 /// Whether a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Answer {
@@ -55,6 +58,8 @@ pub enum Claim {
     },
     /// The result has the size that the definition declares.
     Result,
+    /// An index in the result is in the range that the definition declares.
+    IndexOfResult,
     /// The result of a derivative that is written by hand has the size that the derivative has.
     Derivative,
     /// A parameter of a derivative that is written by hand has the size that it takes; claimed only where it is refuted.

@@ -29,6 +29,10 @@ impl Walk<'_> {
             (Prim::Lte, false, [b, a]) => self.ordered(a, b, 1),
             (Prim::Lte, true, [a, b]) | (Prim::Gt, false, [a, b]) | (Prim::Gte, true, [b, a]) => self.ordered(a, b, 0),
             (Prim::Lt, false, [b, a]) => self.ordered(a, b, 0),
+            (Prim::InRange, true, [k, n]) => {
+                self.ordered(&Expr::integer(0), k, 0);
+                self.ordered(k, n, 1);
+            }
             (Prim::Eq | Prim::SameSize, true, [a, b]) | (Prim::Ne, false, [a, b]) => {
                 let [a, b] = [a, b].map(|e| self.seen(e));
                 self.equal(&a, &b);

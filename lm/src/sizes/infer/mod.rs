@@ -16,7 +16,7 @@ mod loops;
 mod prims;
 mod shape;
 
-pub use claim::{Annotation, Answer, Claim, Finding, Found};
+pub use claim::{ANY, Annotation, Answer, Claim, Finding, Found};
 
 use super::polynomial::{Atom, Polynomial};
 use super::relation::{Place, each_size};
@@ -173,7 +173,7 @@ impl Walk<'_> {
                     self.bounds.forget_since(mark);
                     shape
                 });
-                let joined = yes.joined(&no);
+                let joined = self.one_of(&yes, &no);
                 self.named(joined, e.ty(), "if")
             }
             Op::Assert => {
@@ -189,6 +189,37 @@ impl Walk<'_> {
             Op::Dummy => self.unknown(e.ty(), "$dummy"),
             Op::JacobianOf(_) | Op::JacobianAt(_) | Op::LmGet(..) => self.other(e, args),
             Op::Pack(_) | Op::Unpack(_) => self.other(e, args),
+        }
+    }
+
+    /// Returns what is known of one of two values: as [`Shape::joined`], but Integers that differ are below what is
+    /// above both.
+    fn one_of(&self, a: &Shape, b: &Shape) -> Shape {
+        match (a, b) {
+            (a, b) if a == b => a.clone(),
+            (Shape::Tuple(a), Shape::Tuple(b)) if a.len() == b.len() => {
+                Shape::Tuple(a.iter().zip(b).map(|(a, b)| self.one_of(a, b)).collect())
+            }
+            (Shape::Tensor(..), Shape::Tensor(..)) => match (a.joined(b), a, b) {
+                (Shape::Tensor(sizes, _), Shape::Tensor(_, a), Shape::Tensor(_, b)) => {
+                    Shape::Tensor(sizes, Box::new(self.one_of(a, b)))
+                }
+                (joined, ..) => joined,
+            },
+            _ => match (self.limit(a), self.limit(b)) {
+                (Some(n), Some(m)) if self.bounds.is_not_negative(&m.minus(&n)) => Shape::Below(m),
+                (Some(n), Some(m)) if self.bounds.is_not_negative(&n.minus(&m)) => Shape::Below(n),
+                _ => Shape::Scalar,
+            },
+        }
+    }
+
+    /// Returns what an Integer that is not negative is below.
+    fn limit(&self, shape: &Shape) -> Option<Polynomial> {
+        match shape {
+            Shape::Integer(k) => self.bounds.is_not_negative(k).then(|| k.shifted(1)),
+            Shape::Below(limit) => Some(limit.clone()),
+            Shape::Scalar | Shape::Tuple(_) | Shape::Tensor(..) => None,
         }
     }
 
@@ -329,7 +360,8 @@ impl Walk<'_> {
         let shapes = [shape.clone()];
         sizes.into_iter().all_of(|(place, size, is_limit)| {
             let size = size.substituted(by).unwrap_or_else(|| Polynomial::atom(self.fresh("_")));
-            self.holds_at(&shapes, &place, &size, is_limit, span, claim.clone())
+            let claim = if is_limit { Claim::IndexOfResult } else { claim.clone() };
+            self.holds_at(&shapes, &place, &size, is_limit, span, claim)
         })
     }
 }

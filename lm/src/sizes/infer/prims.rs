@@ -44,7 +44,7 @@ impl Walk<'_> {
             }
             (Prim::VecInit, _) => {
                 let shapes: Vec<Shape> = args.iter().map(|a| self.term(a)).collect();
-                let element = shapes.iter().skip(1).fold(shapes[0].clone(), |a, b| a.joined(b));
+                let element = shapes.iter().skip(1).fold(shapes[0].clone(), |a, b| self.one_of(&a, b));
                 Shape::Tensor(vec![Some(Polynomial::constant(args.len() as i64))], Box::new(element))
             }
             (Prim::Unzip, [v]) => match self.term(v) {

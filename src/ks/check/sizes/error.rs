@@ -78,6 +78,13 @@ pub fn unknown_range(numbers: &[String; 2], spelled: &[Option<String>; 2]) -> Di
         .remedy(format!("write `{assertion}` around it, or give it the type `(Fin {size})`"))
 }
 
+/// The same of the elements of a tensor.
+pub fn unknown_elements(n: &str, spelled: &Option<String>) -> Diagnostic {
+    let size = spelled.as_deref().unwrap_or("n");
+    Diagnostic::error("E242", format!("whether these elements are indices below `{n}` is not known"))
+        .remedy(format!("give them the type `(Fin {size})`"))
+}
+
 /// The same of a number that is a size.
 pub fn unknown_sign(variable: &str, spelled: &Option<String>) -> Diagnostic {
     let n = spelled.as_deref().unwrap_or("n");

@@ -13,7 +13,7 @@ use super::error;
 use crate::ks::check::checked::{Checked, SizeCheck};
 use crate::ks::check::checker::Checker;
 use crate::ks::diagnostic::Diagnostic;
-use lm::sizes::{Answer, Claim, Finding, Known, Signature, infer};
+use lm::sizes::{ANY, Answer, Claim, Finding, Known, Signature, infer};
 use lm::term::{Def, FunName};
 
 impl Checker {
@@ -97,7 +97,7 @@ fn refuted(finding: &Finding, of: &FunName) -> Diagnostic {
         Claim::Count => error::negative_count(&numbers[0]),
         Claim::Operands => error::operands_differ(numbers),
         Claim::Annotated => error::annotation_differs(numbers),
-        Claim::Index { .. } | Claim::Limit { .. } => error::out_of_range(numbers),
+        Claim::Index { .. } | Claim::Limit { .. } | Claim::IndexOfResult => error::out_of_range(numbers),
         Claim::Result => error::result_differs(of, "its type says", numbers),
         Claim::Derivative => error::result_differs(of, "what it is the derivative of says", numbers),
         Claim::Parameter { place } => error::parameter_differs(of, place, numbers),
@@ -113,7 +113,12 @@ fn unknown(finding: &Finding, is_strict: bool) -> Option<Diagnostic> {
         }
         Claim::Annotated => Some(error::unknown_equality(numbers)),
         _ if !is_strict => None,
-        Claim::Index { limit: None } | Claim::Limit { .. } => Some(error::unknown_range(numbers, &finding.spelled)),
+        Claim::Limit { is_of_elements: true, .. } if numbers[0] == ANY => {
+            Some(error::unknown_elements(&numbers[1], &finding.spelled[1]))
+        }
+        Claim::Index { limit: None } | Claim::Limit { .. } | Claim::IndexOfResult => {
+            Some(error::unknown_range(numbers, &finding.spelled))
+        }
         Claim::Natural { variable, .. } => Some(error::unknown_sign(variable, &finding.spelled[0])),
         Claim::Count => Some(error::unknown_sign(&numbers[0], &finding.spelled[0])),
         Claim::Arguments { .. } | Claim::Operands | Claim::Result | Claim::Derivative | Claim::Parameter { .. } => {
@@ -131,7 +136,12 @@ fn in_words(finding: &Finding) -> String {
         Claim::Count => format!("a number of elements: 0 <= {a}"),
         Claim::Operands => format!("operands: {a} = {b}"),
         Claim::Annotated => format!("the type of a variable: {a} = {b}"),
+        Claim::Limit { limit: Some(limit), is_of_elements: true } if a == ANY => {
+            format!("indices below {limit}: each < {b}")
+        }
+        Claim::Limit { is_of_elements: true, .. } if a == ANY => format!("indices: each < {b}"),
         Claim::Index { .. } | Claim::Limit { .. } => format!("an index: {a} < {b}"),
+        Claim::IndexOfResult => format!("an index in the result: {a} < {b}"),
         Claim::Result | Claim::Derivative => format!("the result: {a} = {b}"),
         Claim::Parameter { place } => format!("`{place}`: {a} = {b}"),
     }

@@ -13,3 +13,5 @@ mod error;
 mod judge;
 mod names;
 mod written;
+
+pub use names::names;

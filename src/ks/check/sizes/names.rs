@@ -6,7 +6,7 @@ use crate::ks::check::error as errors;
 use crate::ks::check::head::Param;
 use crate::ks::check::scope::Meaning;
 use lm::scope::{free_variables, renamed};
-use lm::sizes::{Annotation, Signature, SizedType};
+use lm::sizes::{Annotation, Atom, Polynomial, Signature, SizedType};
 use lm::term::{Binding, Expr, Kind, Pattern, Span, Var};
 use lm::types::Type;
 use std::sync::Arc;
@@ -15,13 +15,12 @@ use std::sync::Arc;
 pub type Sizes = Vec<(Arc<str>, Var)>;
 
 impl Checker {
-    /// Returns what a definition says of sizes: nothing, or its signature. `spans` are the places of the result and of
-    /// the parameters.
+    /// Returns what a definition says of sizes: nothing, or its signature. `span` is the place of the result's type.
     pub(in crate::ks::check) fn signature(
         &mut self,
         params: &[Param],
         result: &SizedType,
-        spans: [Span; 2],
+        span: Span,
     ) -> Option<Option<Arc<Signature>>> {
         let types: Option<Vec<_>> = params.iter().map(|p| Some((p.name.clone(), p.sized.clone()?))).collect();
         let says_sizes = result.says_sizes() || params.iter().flat_map(|p| &p.sized).any(SizedType::says_sizes);
@@ -30,21 +29,25 @@ impl Checker {
         }
         match Signature::written(types?, result.clone()) {
             Ok(signature) => {
-                self.names_are_numbers(&signature, spans[1])?;
+                self.names_are_numbers(&signature, params)?;
                 Some(Some(Arc::new(signature)))
             }
-            Err(what) => self.fail(error::undetermined(&what), spans[usize::from(what.is_in_parameters)]),
+            Err(what) => {
+                let says = |p: &&Param| p.sized.as_ref().is_some_and(|ty| names(ty).any(|name| name == what.variable));
+                let place = params.iter().find(says).map_or(span, |p| p.span);
+                self.fail(error::undetermined(&what), place)
+            }
         }
     }
 
     /// Reports a parameter with the name of a size that is no Integer.
-    fn names_are_numbers(&mut self, signature: &Signature, span: Span) -> Option<()> {
+    fn names_are_numbers(&mut self, signature: &Signature, params: &[Param]) -> Option<()> {
         let variables = signature.variables();
         let is_other =
             |(name, ty): &&(Arc<str>, SizedType)| variables.contains(name) && !matches!(ty, SizedType::Number(_));
-        match signature.params.iter().find(is_other) {
-            Some((name, _)) => {
-                self.fail(errors::duplicate_variable(name, "definition: as a parameter and a size"), span)
+        match signature.params.iter().zip(params).find(|(param, _)| is_other(param)) {
+            Some(((name, _), param)) => {
+                self.fail(errors::duplicate_variable(name, "definition: as a parameter and a size"), param.span)
             }
             None => Some(()),
         }
@@ -62,6 +65,14 @@ impl Checker {
             sizes.push((name, x));
         }
         sizes
+    }
+
+    /// Binds the size variables of a definition whose signature is wrong: what they are was reported.
+    pub(in crate::ks::check) fn bind_lost_sizes(&mut self, sizes: &[Arc<str>], params: &[Param]) {
+        let is_parameter = |name: &Arc<str>| params.iter().any(|p| p.name == *name);
+        for name in sizes.iter().filter(|name| !is_parameter(name)) {
+            self.scope.bind(name, Meaning::Unknown);
+        }
     }
 
     /// Returns the body with the numbers of the size variables that it mentions.
@@ -120,6 +131,14 @@ impl Checker {
         }
         copy
     }
+}
+
+/// Returns the names in the sizes of a type.
+pub fn names(ty: &SizedType) -> impl Iterator<Item = Arc<str>> {
+    ty.sizes().flat_map(Polynomial::atoms).filter_map(|atom| match atom {
+        Atom::Variable(name) => Some(name.clone()),
+        Atom::Number(..) => None,
+    })
 }
 
 /// Returns the numbers of the variables of all functions in a term, in order.
