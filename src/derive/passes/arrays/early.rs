@@ -25,6 +25,8 @@ pub(super) struct Early<'a> {
     pub(super) effects: &'a Effects,
     pub(super) rewrites: &'a mut Rewrites,
     pub(super) supply: &'a mut Supply,
+    /// The index of the loop.
+    index: Option<Var>,
     /// The loop, if its index has several components.
     pub(super) axes: Option<Axes>,
     /// Whether numbers leave the loop, too.
@@ -33,6 +35,8 @@ pub(super) struct Early<'a> {
     stays: FxHashSet<u32>,
     /// What holds where a term is computed; `None` where that depends on the step.
     path: Option<Vec<Expr>>,
+    /// The conditions around a term that is named, in the loop; `None` in an inner loop, which may have no steps.
+    pub(super) around: Vec<Option<Expr>>,
     pub(super) found: Vec<Binding>,
 }
 
@@ -44,13 +48,27 @@ impl<'a> Early<'a> {
         supply: &'a mut Supply,
     ) -> Early<'a> {
         let (stays, path, found) = (FxHashSet::default(), Some(Vec::new()), Vec::new());
-        Early { facts, effects, rewrites, supply, axes: None, hoists: false, stays, path, found }
+        Early {
+            facts,
+            effects,
+            rewrites,
+            supply,
+            index: None,
+            axes: None,
+            hoists: false,
+            stays,
+            path,
+            around: Vec::new(),
+            found,
+        }
     }
 
     /// Returns the function of a loop of size n, and the bindings that go before the loop.
     pub(super) fn out_of(mut self, n: &Expr, i: &Var, body: &Expr) -> (Expr, Vec<Binding>) {
         self.stays.insert(i.id());
         self.path = Some(vec![is_not_empty(n)]);
+        self.around = vec![Some(is_not_empty(n))];
+        self.index = Some(i.clone());
         self.axes = i.ty().as_tuple().map(|_| Axes { index: i.clone(), size: n.clone() });
         let body = self.block(body);
         let body = self.with_loops_named(&body);
@@ -79,16 +97,29 @@ impl<'a> Early<'a> {
         let otherwise = Expr::prim(Prim::Not, [c.clone()]);
         let [yes, no] = [(c, yes), (&otherwise, no)].map(|(c, branch)| {
             let around = self.path.clone();
-            self.path = if self.varies(c) {
-                None
-            } else {
-                around.clone().map(|path| [&path[..], std::slice::from_ref(c)].concat())
-            };
+            self.path = around.clone().zip(self.for_some_step(c)).map(|(path, c)| [path, vec![c]].concat());
             let branch = self.block(branch);
             self.path = around;
             branch
         });
         Expr::conditional(c.clone(), yes, no).at(e.span())
+    }
+
+    /// Returns whether some step of a loop with steps takes a branch, as a term before the loop. All conditions together
+    /// hold for the same step: those that depend on it are limits of the index, and the first step is below each that is
+    /// above 0.
+    pub(super) fn for_some_step(&self, c: &Expr) -> Option<Expr> {
+        if !self.varies(c) {
+            return Some(c.clone());
+        }
+        let [k, limit] = c.args_of_prim(Prim::Lt)? else { return None };
+        let is_of = |e: &Expr| e.as_var().is_some_and(|x| Some(x) == self.index.as_ref());
+        let is_index = match k.kind() {
+            Kind::App(Op::Get(..), args) => is_of(&args[0]),
+            _ => is_of(k),
+        };
+        let is_limit = is_index && *k.ty() == Type::Integer && !self.varies(limit);
+        is_limit.then(|| Expr::prim(Prim::Lt, [Expr::integer(0), limit.clone()]))
     }
 
     /// Returns the term of a binding as it is before the loop, if it may go there, and the law.

@@ -5,8 +5,14 @@
 //! build((n, m), λj. f(j) * sum(e[j.1]))     =   let t = build(n, λk. sum(e[k])) in build((n, m), λj. f(j) * t[j.1])
 //! ```
 //!
-//! The pass `hoist` does the same with numbers. Only what has a value leaves: the loop around may have no steps, or be in a
-//! branch that is not taken.
+//! The pass `hoist` does the same with numbers. What may fail leaves with the conditions under which some step computes it:
+//! the loop around may have no steps, or the term be in a branch that is not taken.
+//!
+//! ```text
+//! build((n, m), λj. if j.1 < l then f(j) * sum(e[j.1]) else 0)
+//!     =   let t = build(n, λk. if 0 < n and 0 < m then (if k < l then sum(e[k]) else 0.0) else 0.0)
+//!         in build((n, m), λj. if j.1 < l then f(j) * t[j.1] else 0)
+//! ```
 
 use super::early::Early;
 use lm::prim::{Cost, Prim};
@@ -27,7 +33,7 @@ impl Early<'_> {
             Kind::Const(_) | Kind::Var(_) => e.clone(),
             Kind::Lam(x, body) => {
                 self.stay(std::slice::from_ref(x));
-                Expr::lam(x.clone(), self.with_loops_named(body)).at(e.span())
+                Expr::lam(x.clone(), self.with_loops_named_under(None, body)).at(e.span())
             }
             Kind::Let(bindings, body) => {
                 let mut new = Vec::with_capacity(bindings.len());
@@ -41,21 +47,38 @@ impl Early<'_> {
                 if let Some(name) = self.named(e) {
                     return name;
                 }
-                let new: Vec<Expr> = args.iter().map(|a| self.with_loops_named(a)).collect();
+                let new: Vec<Expr> = match (op, args.as_slice()) {
+                    (Op::If, [c, yes, no]) => {
+                        let otherwise = Expr::prim(Prim::Not, [c.clone()]);
+                        let named = self.with_loops_named(c);
+                        let yes = self.with_loops_named_under(Some(c), yes);
+                        vec![named, yes, self.with_loops_named_under(Some(&otherwise), no)]
+                    }
+                    _ => args.iter().map(|a| self.with_loops_named(a)).collect(),
+                };
                 if new == *args { e.clone() } else { Expr::app(op.clone(), new).at(e.span()) }
             }
         }
     }
 
+    /// Does the same in a branch, or in an inner loop.
+    fn with_loops_named_under(&mut self, condition: Option<&Expr>, e: &Expr) -> Expr {
+        self.around.push(condition.cloned());
+        let named = self.with_loops_named(e);
+        self.around.pop();
+        named
+    }
+
     /// Returns what takes the place of a loop that leaves.
     fn named(&mut self, e: &Expr) -> Option<Expr> {
         let leaves = is_loop(e) || self.hoists && is_computed(e);
-        if !leaves || self.effects.in_term(e) || !self.facts.is_total(e) {
+        if !leaves || self.effects.in_term(e) || !(self.facts.is_total(e) || is_loop(e) && *e.ty() == Type::Float) {
             return None;
         }
         let inside = self.staying(e);
         if inside.is_empty() {
-            return self.rewrites.may("let-early").then(|| self.before("t", e.clone()));
+            let early = self.where_computed(e, &|c| self.for_some_step(c))?;
+            return self.rewrites.may("let-early").then(|| self.before("t", early));
         }
         if !is_loop(e) {
             return None;
@@ -63,14 +86,29 @@ impl Early<'_> {
         let Axes { index, size } = self.axes.as_ref().filter(|axes| inside == [axes.index.clone()])?;
         let (index, size) = (index.clone(), size.clone());
         let axis = only_axis(e, &index)?;
+        let of_step = |c: &Expr| match only_axis(c, &index) {
+            Some(other) if other == axis && self.staying(c) == [index.clone()] => Some(c.clone()),
+            _ => self.for_some_step(c),
+        };
+        let element = self.where_computed(e, &of_step)?;
         if !self.rewrites.may("let-early-axis") {
             return None;
         }
         let k = self.supply.fresh("k", Type::Integer);
-        let element = renamed(&at_axis(e, &index, &Expr::var(&k)), self.supply);
+        let element = renamed(&at_axis(&element, &index, &Expr::var(&k)), self.supply);
         let array = Expr::prim(Prim::Build, [Expr::get(axis, size), Expr::lam(k, element)]);
         let array = self.before("t", array.at(e.span()));
         Some(Expr::prim(Prim::Index, [Expr::get(axis, Expr::var(&index)), array]))
+    }
+
+    /// Returns a term, or 0 where no step computes it and it may fail. `before` gives a condition before the loop.
+    fn where_computed(&self, e: &Expr, before: &dyn Fn(&Expr) -> Option<Expr>) -> Option<Expr> {
+        if self.facts.is_total(e) {
+            return Some(e.clone());
+        }
+        let conditions = self.around.iter().map(|c| before(c.as_ref()?)).collect::<Option<Vec<Expr>>>()?;
+        let guarded = |inner: Expr, c: Expr| Expr::conditional(c, inner, Expr::float(0.0)).at(e.span());
+        Some(conditions.into_iter().rev().fold(e.clone(), guarded))
     }
 
     /// Binds a term before the loop around.
