@@ -76,7 +76,7 @@ impl Splitter<'_> {
         if let Some(splits) = splits.checked_sub(1)
             && let Stmt::For(looped) = &stmt
             && let Some(turn) = turn(&stmt, looped, ranges)
-            && budget >= looped.body.len() * if turn.kind == SplitKind::At { 3 } else { 2 }
+            && budget >= statements_after(looped, &turn, ranges)
         {
             let parts = self.split_loop(looped, &turn, ranges, out);
             let budget = budget / parts.len();
@@ -168,6 +168,27 @@ impl Splitter<'_> {
         ranges.emit(Stmt::If(vec![result], condition, then, other), self.locals, out);
         Operand::Local(result)
     }
+}
+
+/// Returns how many statements a loop has after a split, without the arms that are not taken.
+fn statements_after(looped: &For, turn: &Turn, ranges: &Ranges) -> usize {
+    let [mut then, mut other] = [0, 0];
+    looped.body.visit(&mut |stmt| {
+        if let Stmt::If(_, condition, a, b) = stmt
+            && condition.local() == Some(turn.condition)
+        {
+            then += a.len();
+            other += b.len();
+        }
+    });
+    let starts_there = ranges.form(&looped.from) == turn.place;
+    let [holds, fails] = match turn.kind {
+        SplitKind::Before | SplitKind::From => [1, 1],
+        SplitKind::At => [1, if starts_there { 1 } else { 2 }],
+    };
+    // Conditionals inside each other ask for the same only where one is dropped.
+    let rest = looped.body.len().saturating_sub(then + other);
+    rest * (holds + fails) + then * holds + other * fails
 }
 
 /// Returns the first comparison in a loop by which it can be split.
