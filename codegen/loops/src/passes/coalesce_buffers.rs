@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Both buffers are made in one block with one number of elements, and nothing but loads, stores, additions, `zero` and
-//! `move` used the one that goes before. So no other local shows it. In the second line, terms are added up in another
-//! order. Lowering makes such buffers of sums of tensors: a cotangent that comes from two uses of a value is one buffer.
+//! `move` used the one that goes before. So no other local shows it. The allocation that comes first stays: it is
+//! released last. In the second line, terms are added up in another order. Lowering makes such buffers of sums of
+//! tensors: a cotangent that comes from two uses of a value is one buffer.
 
 use super::pass::FunctionCx;
 use crate::analyses::scopes::keeps_memory;
@@ -72,11 +73,10 @@ fn copy(block: &Block, at: usize) -> Option<Coalesced> {
     let is_done = !block.stmts[first + 1..].iter().any(|stmt| stmt.mentions(by))
         && !block.results.iter().any(|a| a.local() == Some(by));
     let alone = block.stmts[start + 1..first].iter().all(|stmt| is_worked_on(stmt, by, &is_any));
-    (is_done && alone && keeps_memory(&block.stmts[start..first])).then(|| Coalesced {
-        gone: vec![at, first],
-        buffer,
-        by,
-    })
+    // What was allocated first is released last.
+    let (later, buffer, by) = if start < at { (at, buffer, by) } else { (start, by, buffer) };
+    let stays = keeps_memory(&block.stmts[at.min(start)..first]);
+    (is_done && alone && stays).then(|| Coalesced { gone: vec![later, first], buffer, by })
 }
 
 /// Matches terms that are added up in a buffer of their own, and then added to another one.
