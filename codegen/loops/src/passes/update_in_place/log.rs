@@ -5,7 +5,7 @@
 //!   =  S = alloc m; move S <- a
 //!      for k in 0..n { L = alloc (the number of changed elements); the nest, with load S[x] stored in L before each store
 //!                      S[x]; store T[k + 1] = L }
-//!      undo n - 1 .. c;  for j in .. { t, with S for s; undo c - j - 1 }
+//!      for j in .. carrying (p = n) { undo p - 1 .. c - j; t, with S for s; yield c - j }
 //! undo q = L = load T[q + 1]; the nest without values, with store S[x] = load L[..] for each store
 //! ```
 //!
@@ -40,10 +40,9 @@ struct Log {
 struct Reader {
     /// Its place in the statements that follow.
     at: usize,
-    /// The statement of it that loads a state, and the number of that state in its first iteration.
+    /// The statement of it that loads a state.
     load: usize,
     state: Local,
-    from: Operand,
     /// The number of the state, in each iteration.
     number: Operand,
 }
@@ -197,7 +196,8 @@ impl Updater<'_> {
         }
     }
 
-    /// The loop that reads the states, from the one state, and steps back at the end of each iteration.
+    /// The loop that reads the states, from the one state: at the load of a state, the steps since then are undone. It
+    /// carries the number of the state that the last iteration had.
     fn read_backwards(
         &mut self,
         undo: &Undo,
@@ -207,23 +207,16 @@ impl Updater<'_> {
         step: &Step,
         copies: &[(usize, bool)],
     ) {
+        let [at, after] = [(); 2].map(|()| Builder { locals: self.locals }.local(Scalar::Integer.ty()));
+        let back = self.step_back(undo, &reader.number, at);
         if let Stmt::For(reads) = &mut rest[reader.at] {
-            reads.body.stmts.remove(reader.load);
+            reads.body.stmts[reader.load] = back;
             reads.body.rename(&FxHashMap::from_iter([(reader.state, undo.state)]));
-            let mut stmts = Vec::new();
-            let mut build = Builder { locals: self.locals };
-            let before = build.op(Op::SubI, [reader.number.clone(), Operand::Integer(1)], &mut stmts);
-            let is_there = build.op(Op::LeI, [Operand::Integer(0), before.clone()], &mut stmts);
-            let back = Block { stmts: self.undo(undo, &before), results: vec![] };
-            stmts.push(Stmt::If(vec![], is_there, back, Block::default()));
-            reads.body.stmts.append(&mut stmts);
+            reads.carried.push((at, steps.clone()));
+            reads.results.push(after);
+            reads.body.results.push(reader.number);
         }
-        let sync = self.step_back(undo, &reader.from, steps);
-        let mut before: VecDeque<Stmt> = std::mem::take(rest);
-        for (i, stmt) in before.drain(..).enumerate() {
-            if i == reader.at {
-                rest.extend(sync.iter().cloned());
-            }
+        for (i, stmt) in std::mem::take(rest).into_iter().enumerate() {
             match stmt {
                 Stmt::Memory(Memory::Load(..)) if copies.contains(&(i, false)) => {}
                 Stmt::Memory(Memory::Load(x, ..)) if copies.contains(&(i, true)) => {
@@ -236,20 +229,16 @@ impl Updater<'_> {
         }
     }
 
-    /// Steps back from the last state to that of a number.
-    fn step_back(&mut self, undo: &Undo, to: &Operand, steps: &Operand) -> Vec<Stmt> {
+    /// Steps back to the state of a number, from that of another one.
+    fn step_back(&mut self, undo: &Undo, to: &Operand, from: Local) -> Stmt {
         let mut stmts = Vec::new();
         let mut build = Builder { locals: self.locals };
         let index = build.local(Scalar::Integer.ty());
-        let is_less = build.op(Op::LtI, [to.clone(), Operand::Integer(0)], &mut stmts);
-        let from = build.choice(is_less, [Operand::Integer(0), to.clone()], Scalar::Integer.ty(), &mut stmts);
-        let mut body = Vec::new();
-        let done = build.op(Op::SubI, [index.into(), from.clone()], &mut body);
-        let left = build.op(Op::SubI, [steps.clone(), done], &mut body);
-        let number = build.op(Op::SubI, [left, Operand::Integer(1)], &mut body);
-        body.append(&mut self.undo(undo, &number));
-        stmts.push(tables::loop_over(index, from, steps.clone(), body));
-        stmts
+        let done = build.op(Op::SubI, [index.into(), to.clone()], &mut stmts);
+        let left = build.op(Op::SubI, [from.into(), done], &mut stmts);
+        let number = build.op(Op::SubI, [left, Operand::Integer(1)], &mut stmts);
+        stmts.append(&mut self.undo(undo, &number));
+        tables::loop_over(index, to.clone(), from.into(), stmts)
     }
 
     /// Undoes the step of a number.
@@ -402,7 +391,7 @@ impl Reader {
             let is_carried = looped.carried.iter().any(|(y, _)| *y == x);
             !is_carried && !stmts.iter().any(|stmt| stmt.targets().contains(&x))
         });
-        is_fixed.then(|| Reader { at, load, state: *state, from, number: number.clone() })
+        is_fixed.then(|| Reader { at, load, state: *state, number: number.clone() })
     }
 }
 
