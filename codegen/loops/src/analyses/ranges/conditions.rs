@@ -54,6 +54,7 @@ impl Ranges {
         match (op, holds, &args[..]) {
             (Op::And, true, both) | (Op::Or, false, both) => both.iter().for_each(|a| self.learn(a, holds)),
             (Op::Not, _, [a]) => self.learn(a, !holds),
+            (Op::Likely, _, [a]) => self.learn(a, holds),
             (Op::LeI, true, [a, b]) | (Op::LtI, false, [b, a]) => self.order(a, b, 0),
             (Op::LtI, true, [a, b]) | (Op::LeI, false, [b, a]) => self.order(a, b, 1),
             (Op::EqI, true, [a, b]) => {

@@ -137,9 +137,8 @@ impl Facts {
 
     /// Returns whether the form cannot be positive; if so, the assumptions on which that rests.
     pub fn proven(&self, form: &Linear, with_assumptions: bool) -> Option<Assumed> {
-        // One fact alone is often enough, and would be found late among many.
-        let search = |depth| self.follows(form, Search { with_assumptions, depth }, &mut { STEPS });
-        search(1).or_else(|| search(DEPTH))
+        let mut steps = STEPS;
+        self.follows(form, Search { with_assumptions, depth: DEPTH }, &mut steps)
     }
 
     fn follows(&self, form: &Linear, search: Search, steps: &mut usize) -> Option<Assumed> {
