@@ -235,9 +235,25 @@ fn turn_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges) -> Optio
     })
 }
 
-/// Returns where a comparison changes: it is linear in the index, and else in what does not change.
+/// Returns where a comparison changes: it is linear in the index, and else in what does not change. What it is compared
+/// with may be known better than the locals that it was computed from.
 fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option<Turn> {
     let (op, difference) = ranges.comparison(condition)?;
+    let is_moderate = |x: Local| ranges.is_within(x);
+    turn_at(condition, op, &difference, wanted, &is_moderate).or_else(|| {
+        let (op, difference) = ranges.comparison_of_locals(condition)?;
+        turn_at(condition, op, &difference, wanted, &|x| ranges.has_value_within(x))
+    })
+}
+
+/// Returns where the difference of what is compared changes its sign.
+fn turn_at(
+    condition: Local,
+    op: Op,
+    difference: &Linear,
+    wanted: &SplitCondition,
+    is_moderate: &dyn Fn(Local) -> bool,
+) -> Option<Turn> {
     let k = difference.coefficient(wanted.index);
     // With k = 1, index + rest <= -gap; with k = -1, rest + gap <= index.
     let rest = difference.minus(&Linear::local(wanted.index).times(k)?)?;
@@ -249,9 +265,8 @@ fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option
         (_, -1) => (rest.shifted(gap)?, SplitKind::From),
         _ => return None,
     };
-    let is_moderate =
-        |(x, k): &(Local, i128)| !wanted.set.contains(x) && ranges.is_within(*x) && k.abs() <= LARGEST_FACTOR;
-    let fits = place.terms().iter().all(is_moderate) && place.at_zero().abs() < ASSUMED;
+    let fits = |(x, k): &(Local, i128)| !wanted.set.contains(x) && is_moderate(*x) && k.abs() <= LARGEST_FACTOR;
+    let fits = place.terms().iter().all(fits) && place.at_zero().abs() < ASSUMED;
     fits.then_some(Turn { condition, place, kind })
 }
 

@@ -82,6 +82,13 @@ impl Ranges {
         if let Op::EqI | Op::LeI | Op::LtI = op { Some((*op, difference()?)) } else { None }
     }
 
+    /// The same, of the operands as they are, not as what they were computed from.
+    pub fn comparison_of_locals(&self, condition: Local) -> Option<(Op, Linear)> {
+        let (op, args) = self.conditions.get(&condition)?;
+        let as_is = |a: &Operand| a.local().map_or_else(|| self.form(a), Linear::local);
+        if let Op::EqI | Op::LeI | Op::LtI = op { Some((*op, as_is(&args[0]).minus(&as_is(&args[1]))?)) } else { None }
+    }
+
     /// Forms that are not positive where the condition holds, and only there; false where there are none such.
     fn goals(&self, condition: &Operand, out: &mut Vec<Linear>) -> bool {
         let Some((op, args)) = condition.local().and_then(|x| self.conditions.get(&x)) else { return false };

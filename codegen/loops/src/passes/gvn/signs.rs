@@ -14,7 +14,9 @@ use rustc_hash::FxHashSet;
 pub(super) fn never_negative_zero(body: &Block) -> FxHashSet<Local> {
     let mut never = FxHashSet::default();
     body.visit(&mut |stmt| match stmt {
-        Stmt::Let(x, Op::AddF | Op::AbsF, _) => { never.insert(*x); }
+        Stmt::Let(x, Op::AddF | Op::AbsF, _) => {
+            never.insert(*x);
+        }
         Stmt::If(xs, ..) => never.extend(xs),
         Stmt::For(looped) => never.extend(looped.results.iter().chain(looped.carried.iter().map(|(y, _)| y))),
         _ => {}
@@ -23,7 +25,9 @@ pub(super) fn never_negative_zero(body: &Block) -> FxHashSet<Local> {
         let known = never.len();
         let mut wrong = Vec::new();
         body.visit(&mut |stmt| find_wrong(stmt, &never, &mut wrong));
-        wrong.iter().for_each(|x| { never.remove(x); });
+        wrong.iter().for_each(|x| {
+            never.remove(x);
+        });
         if never.len() == known {
             return never;
         }

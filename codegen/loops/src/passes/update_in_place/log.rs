@@ -49,12 +49,17 @@ struct Reader {
 
 impl Updater<'_> {
     /// Logs the states of a loop, if the statements that follow allow it.
-    pub(super) fn log_loop(&mut self, looped: &mut For, out: &mut Vec<Stmt>, rest: &mut VecDeque<Stmt>, results: &[Operand]) {
+    pub(super) fn log_loop(
+        &mut self,
+        looped: &mut For,
+        out: &mut Vec<Stmt>,
+        rest: &mut VecDeque<Stmt>,
+        results: &[Operand],
+    ) {
         for i in (0..looped.carried.len()).rev() {
             if let Some(log) = self.find_log(looped, i, out, rest, results) {
-                let is_used = |x: Local| {
-                    rest.iter().any(|stmt| stmt.mentions(x)) || results.iter().any(|a| a.local() == Some(x))
-                };
+                let is_used =
+                    |x: Local| rest.iter().any(|stmt| stmt.mentions(x)) || results.iter().any(|a| a.local() == Some(x));
                 let is_final_used = is_used(looped.results[i]);
                 self.write_log(log, looped, out, rest, is_final_used);
             }
@@ -95,7 +100,14 @@ impl Updater<'_> {
         has.then_some(Log { carried: i, step, table, first, record, reader, last })
     }
 
-    fn write_log(&mut self, log: Log, looped: &mut For, out: &mut Vec<Stmt>, rest: &mut VecDeque<Stmt>, is_final_used: bool) {
+    fn write_log(
+        &mut self,
+        log: Log,
+        looped: &mut For,
+        out: &mut Vec<Stmt>,
+        rest: &mut VecDeque<Stmt>,
+        is_final_used: bool,
+    ) {
         let Log { carried, step, table, first, record, reader, last } = log;
         let Change::Stores { at, nest, ways } = &step.change else { return };
         let ty = self.locals[step.buffer.0 as usize].ty;
@@ -126,7 +138,13 @@ impl Updater<'_> {
     }
 
     /// Stores the numbers of a step that its nest decides by. Returns each with the buffer where it is.
-    fn save_inputs(&mut self, inputs: &[Local], table: Local, index: Local, out: &mut Vec<Stmt>) -> Vec<(Local, Local)> {
+    fn save_inputs(
+        &mut self,
+        inputs: &[Local],
+        table: Local,
+        index: Local,
+        out: &mut Vec<Stmt>,
+    ) -> Vec<(Local, Local)> {
         let count = out.iter().find_map(|stmt| match stmt {
             Stmt::Memory(Memory::Alloc { buffer, count, span }) if *buffer == table => Some((count.clone(), *span)),
             _ => None,
@@ -139,9 +157,8 @@ impl Updater<'_> {
                 (*x, Builder { locals: self.locals }.local(ty))
             })
             .collect();
-        let alloc = |(_, buffer): &(Local, Local)| {
-            Stmt::Memory(Memory::Alloc { buffer: *buffer, count: count.clone(), span })
-        };
+        let alloc =
+            |(_, buffer): &(Local, Local)| Stmt::Memory(Memory::Alloc { buffer: *buffer, count: count.clone(), span });
         out.extend(saved.iter().map(alloc));
         saved
     }
@@ -163,7 +180,8 @@ impl Updater<'_> {
         for (i, mut stmt) in std::mem::take(&mut looped.body.stmts).into_iter().enumerate() {
             let body = &mut looped.body.stmts;
             if i == step.alloc {
-                let mut counting = Block { stmts: vec![skeleton.clone()], results: vec![] }.copy(self.locals, FxHashMap::default());
+                let mut counting =
+                    Block { stmts: vec![skeleton.clone()], results: vec![] }.copy(self.locals, FxHashMap::default());
                 let mut counter = Threading { locals: self.locals, buffer: log, leaf: &Leaf::Count };
                 count = counter.thread(&mut counting, Operand::Integer(0));
                 body.append(&mut counting.stmts);
@@ -257,7 +275,8 @@ impl Updater<'_> {
         }
         let moderate = self.are_moderate(given.values().cloned().collect(), &mut stmts);
         let arms = [(); 2].map(|()| {
-            let mut block = Block { stmts: vec![undo.skeleton.clone()], results: vec![] }.copy(self.locals, given.clone());
+            let mut block =
+                Block { stmts: vec![undo.skeleton.clone()], results: vec![] }.copy(self.locals, given.clone());
             let leaf = Leaf::Undo { log };
             Threading { locals: self.locals, buffer: undo.state, leaf: &leaf }.thread(&mut block, Operand::Integer(0));
             block
@@ -290,7 +309,6 @@ impl Updater<'_> {
         Builder { locals: self.locals }.with(info)
     }
 }
-
 
 /// The nest without values, if what it changes depends on numbers alone.
 fn skeleton(looped: &For, carried: usize, at: usize, nest: &Nest, step: &Step) -> Option<Stmt> {
@@ -398,9 +416,7 @@ impl Reader {
 /// Returns the locals of the loop's body that a skeleton uses.
 fn inputs(skeleton: &Stmt, body: &Block, index: Local, buffer: Local) -> Vec<Local> {
     let used = Block { stmts: vec![skeleton.clone()], results: vec![] }.uses();
-    let is_set = |x: &Local| {
-        *x == index || *x != buffer && body.stmts.iter().any(|stmt| stmt.targets().contains(x))
-    };
+    let is_set = |x: &Local| *x == index || *x != buffer && body.stmts.iter().any(|stmt| stmt.targets().contains(x));
     used.into_iter().filter(is_set).collect()
 }
 

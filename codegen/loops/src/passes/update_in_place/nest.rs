@@ -22,7 +22,11 @@ pub(super) struct Nest {
 
 impl Nest {
     /// Matches a nest. In each block one statement is of interest, down to a block in which one is a leaf.
-    pub(super) fn of(stmt: &Stmt, is_leaf: &dyn Fn(&Stmt) -> bool, is_of_interest: &dyn Fn(&Stmt) -> bool) -> Option<Nest> {
+    pub(super) fn of(
+        stmt: &Stmt,
+        is_leaf: &dyn Fn(&Stmt) -> bool,
+        is_of_interest: &dyn Fn(&Stmt) -> bool,
+    ) -> Option<Nest> {
         let mut nest = Nest {
             indices: vec![],
             sizes: vec![],

@@ -67,9 +67,8 @@ fn settle(block: &mut Block, from: usize, element: &Element) {
         block.stmts.remove(at);
         return;
     }
-    let is_split = |stmt: &Stmt| {
-        stmt.has_blocks() && stmt.blocks().any(|arm| passing(arm, *buffer, *loaded, nest) == Some(true))
-    };
+    let is_split =
+        |stmt: &Stmt| stmt.has_blocks() && stmt.blocks().any(|arm| passing(arm, *buffer, *loaded, nest) == Some(true));
     if let Some(at) = block.stmts.iter().position(is_split) {
         block.stmts[at].blocks_mut().for_each(|arm| settle(arm, 0, element));
         return;

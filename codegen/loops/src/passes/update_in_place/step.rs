@@ -77,8 +77,14 @@ impl Updater<'_> {
         };
         let is_logged = record.is_none_or(|at| at > last && matches!(change, Change::Stores { .. }));
         let is_scope_after = is_logged && kept.is_none_or(|kept| kept.into_iter().all(|at| at > last));
-        (is_scope_after && stmts.iter().enumerate().all(is_right))
-            .then_some(Step { buffer, count, alloc, span, kept, change })
+        (is_scope_after && stmts.iter().enumerate().all(is_right)).then_some(Step {
+            buffer,
+            count,
+            alloc,
+            span,
+            kept,
+            change,
+        })
     }
 
     fn change(&mut self, looped: &For, [old, buffer]: [Local; 2], count: &Operand, first: usize) -> Option<Change> {
@@ -211,9 +217,7 @@ impl Updater<'_> {
 fn new_state(stmts: &[Stmt], next: Local) -> Option<(Local, Option<[usize; 2]>)> {
     let set = stmts.iter().position(|stmt| stmt.targets().contains(&next))?;
     let Some(scope) = kept(&stmts[set]) else { return Some((next, None)) };
-    let is_question = |stmt: &Stmt| {
-        matches!(stmt, Stmt::Memory(Memory::Above(x, b, _)) if *x == scope.condition && b.local() == Some(scope.buffer))
-    };
+    let is_question = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Above(x, b, _)) if *x == scope.condition && b.local() == Some(scope.buffer));
     let above = stmts.iter().position(is_question)?;
     let uses = stmts.iter().filter(|stmt| stmt.mentions(scope.condition)).count();
     (uses == 1).then_some((scope.buffer, Some([above, set])))

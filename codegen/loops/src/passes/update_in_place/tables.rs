@@ -221,12 +221,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Computes a place, and whether there is an element.
-    fn inside(
-        &mut self,
-        y: &Operand,
-        given: FxHashMap<Local, Operand>,
-        stmts: &mut Vec<Stmt>,
-    ) -> (Operand, Operand) {
+    fn inside(&mut self, y: &Operand, given: FxHashMap<Local, Operand>, stmts: &mut Vec<Stmt>) -> (Operand, Operand) {
         let y = Slice::new(self.nest, given).value(y, self.locals, stmts).expect("it is made by operations");
         let inside = Builder { locals: self.locals }.op(Op::Below, [y.clone(), self.count.clone()], stmts);
         (y, inside)
