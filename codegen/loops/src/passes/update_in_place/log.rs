@@ -14,12 +14,15 @@
 //! places in L follow each other as the stores do. A step that changes all elements is left alone: nothing is saved.
 
 use super::nest::Nest;
+use super::reader::{Reader, is_next, only_first, reader};
 use super::rewrite::sink_store;
+use super::skeleton::{always_stores, are_set_before, change_stores, inputs, skeleton};
 use super::step::{Change, Step, own_loads};
+use super::threading::{Leaf, Threading};
 use super::{First, Updater, tables};
 use crate::analyses::scopes::released;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, MOST_ELEMENTS, Memory, Op, Operand, Scalar, Stmt};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// The loops and buffers of a log.
@@ -34,17 +37,6 @@ struct Log {
     reader: Reader,
     /// The loads of the last state, among the statements that follow, and whether anything uses what they load.
     last: Vec<(usize, bool)>,
-}
-
-/// The loop that reads the states.
-struct Reader {
-    /// Its place in the statements that follow.
-    at: usize,
-    /// The statement of it that loads a state.
-    load: usize,
-    state: Local,
-    /// The number of the state, in each iteration.
-    number: Operand,
 }
 
 impl Updater<'_> {
@@ -310,35 +302,6 @@ impl Updater<'_> {
     }
 }
 
-/// The nest without values, if what it changes depends on numbers alone.
-fn skeleton(looped: &For, carried: usize, at: usize, nest: &Nest, step: &Step) -> Option<Stmt> {
-    let old = looped.carried[carried].0;
-    let mut stmt = looped.body.stmts[at].clone();
-    let own = own_loads(&stmt, old, nest);
-    sink_store(nest.innermost_mut(&mut stmt), step.buffer, old, &own);
-    let mut needed = FxHashSet::default();
-    ask(&stmt, step.buffer, &mut needed);
-    let mut waiting: Vec<Local> = needed.iter().copied().collect();
-    while let Some(x) = waiting.pop() {
-        if !nest.set.contains(&x) || nest.indices.contains(&x) {
-            continue;
-        }
-        let (_, args) = nest.made.get(&x)?;
-        waiting.extend(args.iter().filter_map(Operand::local).filter(|y| needed.insert(*y)));
-    }
-    strip(&mut stmt, step.buffer, &needed);
-    Some(stmt)
-}
-
-/// Returns whether a nest stores in each iteration of its innermost loop.
-fn always_stores(stmt: &Stmt, buffer: Local) -> bool {
-    match stmt {
-        Stmt::If(..) => stmt.blocks().all(|arm| arm.stmts.iter().any(|stmt| always_stores(stmt, buffer))),
-        Stmt::For(looped) => looped.body.stmts.iter().any(|stmt| always_stores(stmt, buffer)),
-        stmt => stores_to(stmt, buffer),
-    }
-}
-
 /// What it takes to undo a step.
 struct Undo {
     skeleton: Stmt,
@@ -349,132 +312,6 @@ struct Undo {
     index: Local,
 }
 
-/// Returns whether an operand is the next index.
-fn is_next(body: &Block, a: &Operand, index: Local) -> bool {
-    let is_sum = |stmt: &Stmt| match stmt {
-        Stmt::Let(x, Op::AddI, args) if Some(*x) == a.local() => {
-            let [a, b] = [&args[0], &args[1]];
-            let is = |a: &Operand, b: &Operand| a.local() == Some(index) && b.same(&Operand::Integer(1));
-            is(a, b) || is(b, a)
-        }
-        _ => false,
-    };
-    body.stmts.iter().any(is_sum)
-}
-
-/// Returns the store of the first state in a table, if nothing else is done to it before the loop.
-fn only_first(out: &[Stmt], table: Local, init: &Operand) -> Option<usize> {
-    let mut uses = out.iter().enumerate().filter(|(_, stmt)| stmt.mentions(table));
-    let (at, stmt) = uses.next()?;
-    let Stmt::Memory(Memory::Store(b, i, a)) = stmt else { return None };
-    let is_first = b.local() == Some(table) && i.same(&Operand::Integer(0)) && a.same(init);
-    let is_made = out.iter().any(|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == table));
-    (is_first && is_made && uses.next().is_none()).then_some(at)
-}
-
-/// Returns the loop that reads the states backwards, and the loads of the last state before it; none if there is
-/// any other use of the table.
-fn reader(rest: &VecDeque<Stmt>, table: Local, steps: &Operand) -> Option<(Reader, Vec<usize>)> {
-    let (mut found, mut last) = (None, Vec::new());
-    for (at, stmt) in rest.iter().enumerate().filter(|(_, stmt)| stmt.mentions(table)) {
-        match stmt {
-            Stmt::Memory(Memory::Load(_, b, i)) if b.local() == Some(table) && i.same(steps) && found.is_none() => {
-                last.push(at);
-            }
-            Stmt::For(looped) if found.is_none() => found = Some(Reader::of(looped, at, table)?),
-            _ => return None,
-        }
-    }
-    Some((found?, last))
-}
-
-impl Reader {
-    fn of(looped: &For, at: usize, table: Local) -> Option<Reader> {
-        let is_plain = looped.lanes == 1 && looped.jam == 1 && !looped.on_threads;
-        let stmts = &looped.body.stmts;
-        let mut uses = stmts.iter().enumerate().filter(|(_, stmt)| stmt.mentions(table));
-        let (load, stmt) = uses.next()?;
-        let Stmt::Memory(Memory::Load(state, _, number)) = stmt else { return None };
-        if uses.next().is_some() || !is_plain || !looped.from.same(&Operand::Integer(0)) {
-            return None;
-        }
-        let number_is = |stmt: &Stmt| match stmt {
-            Stmt::Let(x, Op::SubI, args) if Some(*x) == number.local() && args[1].local() == Some(looped.index) => {
-                Some(args[0].clone())
-            }
-            _ => None,
-        };
-        let from = stmts[..load].iter().find_map(number_is)?;
-        let is_fixed = from.local().is_none_or(|x| {
-            let is_carried = looped.carried.iter().any(|(y, _)| *y == x);
-            !is_carried && !stmts.iter().any(|stmt| stmt.targets().contains(&x))
-        });
-        is_fixed.then(|| Reader { at, load, state: *state, number: number.clone() })
-    }
-}
-
-/// Returns the locals of the loop's body that a skeleton uses.
-fn inputs(skeleton: &Stmt, body: &Block, index: Local, buffer: Local) -> Vec<Local> {
-    let used = Block { stmts: vec![skeleton.clone()], results: vec![] }.uses();
-    let is_set = |x: &Local| *x == index || *x != buffer && body.stmts.iter().any(|stmt| stmt.targets().contains(x));
-    used.into_iter().filter(is_set).collect()
-}
-
-fn are_set_before(inputs: &[Local], body: &Block, at: usize, index: Local) -> bool {
-    let is_set = |x: &Local| *x == index || body.stmts[..at].iter().any(|stmt| stmt.targets().contains(x));
-    inputs.iter().all(is_set)
-}
-
-fn stores_to(stmt: &Stmt, buffer: Local) -> bool {
-    matches!(stmt, Stmt::Memory(Memory::Store(b, ..)) if b.local() == Some(buffer))
-}
-
-fn has_store(stmt: &Stmt, buffer: Local) -> bool {
-    stores_to(stmt, buffer) || stmt.blocks().flat_map(|block| &block.stmts).any(|stmt| has_store(stmt, buffer))
-}
-
-/// Collects what decides where a statement stores.
-fn ask(stmt: &Stmt, buffer: Local, needed: &mut FxHashSet<Local>) {
-    match stmt {
-        Stmt::If(_, condition, ..) => needed.extend(condition.local()),
-        Stmt::For(looped) => needed.extend([&looped.from, &looped.to].into_iter().filter_map(Operand::local)),
-        Stmt::Memory(Memory::Store(_, i, _)) => needed.extend(i.local()),
-        _ => {}
-    }
-    let inner = stmt.blocks().flat_map(|block| &block.stmts).filter(|stmt| has_store(stmt, buffer));
-    inner.for_each(|stmt| ask(stmt, buffer, needed));
-}
-
-/// Drops all that is not needed to know where a statement stores.
-fn strip(stmt: &mut Stmt, buffer: Local, needed: &FxHashSet<Local>) {
-    match stmt {
-        Stmt::If(xs, ..) => xs.clear(),
-        Stmt::For(looped) => {
-            looped.carried.clear();
-            looped.results.clear();
-        }
-        Stmt::Memory(Memory::Store(_, _, a)) => *a = Operand::Float(0.0),
-        _ => {}
-    }
-    for block in stmt.blocks_mut() {
-        block.results.clear();
-        block.stmts.retain_mut(|stmt| {
-            let stays = has_store(stmt, buffer) || matches!(stmt, Stmt::Let(x, ..) if needed.contains(x));
-            strip(stmt, buffer, needed);
-            stays
-        });
-    }
-}
-
-fn change_stores(stmt: &mut Stmt, from: Local, to: Local) {
-    if let Stmt::Memory(Memory::Store(b, ..)) = stmt
-        && b.local() == Some(from)
-    {
-        *b = to.into();
-    }
-    stmt.blocks_mut().flat_map(|block| &mut block.stmts).for_each(|stmt| change_stores(stmt, from, to));
-}
-
 /// The end of a scope keeps a log, of so many elements.
 fn set_count(stmt: &mut Stmt, old: &Operand, new: &Operand) {
     for inner in stmt.blocks_mut().flat_map(|block| &mut block.stmts) {
@@ -483,82 +320,5 @@ fn set_count(stmt: &mut Stmt, old: &Operand, new: &Operand) {
         {
             *count = new.clone();
         }
-    }
-}
-
-/// What stands for a store.
-enum Leaf {
-    /// Nothing: stores are counted.
-    Count,
-    /// The store, after the old element was stored in a log.
-    Log { log: Local, state: Local },
-    /// A store of what a log has.
-    Undo { log: Local },
-}
-
-/// Carries the number of stores through a nest.
-struct Threading<'a> {
-    locals: &'a mut Vec<LocalInfo>,
-    /// The buffer of the stores.
-    buffer: Local,
-    leaf: &'a Leaf,
-}
-
-impl Threading<'_> {
-    /// Returns the number at the end of a block.
-    fn thread(&mut self, block: &mut Block, mut number: Operand) -> Operand {
-        for mut stmt in std::mem::take(&mut block.stmts) {
-            if stores_to(&stmt, self.buffer) {
-                number = self.leaf(stmt, number, &mut block.stmts);
-                continue;
-            }
-            if has_store(&stmt, self.buffer) {
-                number = self.through(&mut stmt, number);
-            }
-            block.stmts.push(stmt);
-        }
-        number
-    }
-
-    fn through(&mut self, stmt: &mut Stmt, number: Operand) -> Operand {
-        let [inner, after] = [(); 2].map(|()| Builder { locals: self.locals }.local(Scalar::Integer.ty()));
-        match stmt {
-            Stmt::If(xs, _, then, other) => {
-                xs.push(after);
-                for arm in [then, other] {
-                    let next = self.thread(arm, number.clone());
-                    arm.results.push(next);
-                }
-            }
-            Stmt::For(looped) => {
-                looped.carried.push((inner, number));
-                looped.results.push(after);
-                let next = self.thread(&mut looped.body, inner.into());
-                looped.body.results.push(next);
-            }
-            _ => unreachable!("stores lie in loops and conditionals"),
-        }
-        after.into()
-    }
-
-    fn leaf(&mut self, stmt: Stmt, number: Operand, out: &mut Vec<Stmt>) -> Operand {
-        let Stmt::Memory(Memory::Store(b, place, value)) = stmt else { unreachable!("it is a store") };
-        let ty = self.locals[self.buffer.0 as usize].ty.element().expect("a state is a buffer");
-        let mut build = Builder { locals: self.locals };
-        match self.leaf {
-            Leaf::Count => {}
-            Leaf::Log { log, state } => {
-                let old = build.local(ty);
-                out.push(Stmt::Memory(Memory::Load(old, (*state).into(), place.clone())));
-                out.push(Stmt::Memory(Memory::Store((*log).into(), number.clone(), old.into())));
-                out.push(Stmt::Memory(Memory::Store((*state).into(), place, value)));
-            }
-            Leaf::Undo { log } => {
-                let old = build.local(ty);
-                out.push(Stmt::Memory(Memory::Load(old, (*log).into(), number.clone())));
-                out.push(Stmt::Memory(Memory::Store(b, place, old.into())));
-            }
-        }
-        build.op(Op::AddI, [number, Operand::Integer(1)], out)
     }
 }

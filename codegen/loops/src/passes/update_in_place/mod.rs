@@ -18,10 +18,13 @@
 mod log;
 mod nest;
 mod others;
+mod reader;
 mod rewrite;
+mod skeleton;
 mod slice;
 mod step;
 mod tables;
+mod threading;
 
 use super::pass::FunctionCx;
 use crate::analyses::extents::Extents;
