@@ -1,14 +1,15 @@
 //! Makes one buffer of a copy and what it copies, and of a sum and a part of it.
 //!
 //! ```text
-//! n = alloc k; move n <- a; t                              =   t, with a for n          t does not use a
-//! b = alloc k; zero b; t; for i in 0..k { n[i] += b[i] }   =   t, with n for b          t only adds to b and to n
+//! zero a; s; n = alloc k; move n <- a; t                   =   zero a; s; t, with a for n          t does not use a
+//! b = alloc k; zero b; t; for i in 0..k { n[i] += b[i] }   =   t, with n for b                     t only adds to b and n
 //! ```
 //!
 //! Both buffers are made in one block with one number of elements, and nothing but loads, stores, additions, `zero` and
 //! `move` used the one that goes before. So no other local shows it. The allocation that comes first stays: it is
 //! released last. In the second line, terms are added up in another order. Lowering makes such buffers of sums of
-//! tensors: a cotangent that comes from two uses of a value is one buffer.
+//! tensors: a cotangent that comes from two uses of a value is one buffer. A copy of what was stored stays: `fusion` adds
+//! to its elements in registers.
 
 use super::pass::FunctionCx;
 use crate::analyses::scopes::keeps_memory;
@@ -70,13 +71,17 @@ fn copy(block: &Block, at: usize) -> Option<Coalesced> {
     let Stmt::Memory(Memory::Move { to, from, count: moved }) = &block.stmts[first] else { return None };
     let by = from.local().filter(|_| to.local() == Some(buffer) && moved.same(count))?;
     let start = made(block, by, count).filter(|start| *start < first)?;
+    let is_sum = block.stmts[start + 1..first]
+        .iter()
+        .find(|stmt| stmt.mentions(by))
+        .is_some_and(|stmt| matches!(stmt, Stmt::Memory(Memory::Zero(b, n)) if b.local() == Some(by) && n.same(count)));
     let is_done = !block.stmts[first + 1..].iter().any(|stmt| stmt.mentions(by))
         && !block.results.iter().any(|a| a.local() == Some(by));
     let alone = block.stmts[start + 1..first].iter().all(|stmt| is_worked_on(stmt, by, &is_any));
     // What was allocated first is released last.
     let (later, buffer, by) = if start < at { (at, buffer, by) } else { (start, by, buffer) };
     let stays = keeps_memory(&block.stmts[at.min(start)..first]);
-    (is_done && alone && stays).then(|| Coalesced { gone: vec![later, first], buffer, by })
+    (is_sum && is_done && alone && stays).then(|| Coalesced { gone: vec![later, first], buffer, by })
 }
 
 /// Matches terms that are added up in a buffer of their own, and then added to another one.
