@@ -24,8 +24,22 @@ pub fn tests() -> Vec<Trial> {
         tests.extend(each::program("loops_agree::programs_agree_after_each_pass", folder, after_each_pass));
         tests.extend(each::program("loops_agree::programs_agree_after_each_pass_alone", folder, after_each_pass_alone));
     }
+    tests.extend(long_programs());
     tests.extend(alone!("loops_agree": random_programs_agree_after_each_pass));
     tests
+}
+
+/// Programs that take seconds: the campaign runs them.
+fn long_programs() -> Vec<Trial> {
+    let text = files::text(Path::new("tests/cases/in_place/more.ks"));
+    let names = text.lines().filter_map(|line| line.strip_prefix("(def ")?.split_whitespace().next());
+    let of = |name: &str| {
+        let (text, f) = (text.clone(), name.to_string());
+        let hard = Hard { file: "more".into(), text, name: f };
+        let test = move || function(&hard);
+        each::row("loops_agree::long_programs_agree_after_each_pass", name, test).with_ignored_flag(true)
+    };
+    names.map(of).collect()
 }
 
 fn random_programs_agree_after_each_pass() {

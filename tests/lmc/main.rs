@@ -45,5 +45,6 @@ mod shell;
 mod sizes;
 mod specialise;
 mod threads;
+mod updates_in_place;
 mod watch;
 mod wrt;

@@ -146,6 +146,8 @@ fn tell(function: &mut Function, part: &NumberPart, value: i64) {
             let x = teller.function.params[i];
             teller.check(Operand::Local(x), value);
             replace(&mut body, x, value);
+            let sizes = teller.function.extents.iter_mut().flat_map(|(_, sizes)| sizes);
+            sizes.filter(|a| a.local() == Some(x)).for_each(|a| *a = Operand::Integer(value));
         }
         NumberPart::Sizes { count, buffer } => {
             let [count, buffer] = [count, buffer].map(|i| teller.function.params[i]);

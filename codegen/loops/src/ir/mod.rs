@@ -189,6 +189,8 @@ pub struct Function {
     pub allocates: bool,
     /// Parameters that are buffers of rows, and the size of the rows, where all have one and `cold` code is elsewhere.
     pub row_sizes: Vec<(Local, Operand)>,
+    /// Parameters that are buffers, and the sizes whose product is the number of their elements.
+    pub extents: Vec<(Local, Vec<Operand>)>,
     /// Parameters that are buffers of one number throughout, as is checked at the start.
     pub filled: Vec<(Local, i64)>,
     /// The place of the body in the source.
@@ -300,6 +302,7 @@ impl Function {
             cold: false,
             allocates: false,
             row_sizes: vec![],
+            extents: vec![],
             filled: vec![],
             span,
         }

@@ -64,6 +64,12 @@ impl Stmt {
         }
     }
 
+    /// Returns whether it uses a local, also in its blocks.
+    pub fn mentions(&self, x: Local) -> bool {
+        let is_it = |a: &Operand| a.local() == Some(x);
+        self.operands().into_iter().any(is_it) || self.blocks().any(|block| block.mentions(x))
+    }
+
     /// Returns whether it has blocks.
     pub fn has_blocks(&self) -> bool {
         self.blocks().next().is_some()
@@ -208,6 +214,11 @@ impl Block {
             f(stmt);
             stmt.blocks().for_each(|block| block.visit(f));
         }
+    }
+
+    /// Returns whether the block uses a local.
+    pub fn mentions(&self, x: Local) -> bool {
+        self.stmts.iter().any(|stmt| stmt.mentions(x)) || self.results.iter().any(|a| a.local() == Some(x))
     }
 
     /// Returns the locals from outside that the block uses, in the order of their numbers.

@@ -25,8 +25,10 @@ impl<'a> Body<'a> {
         let proved = wanted.sizes.proved(def, signature.as_ref());
         let mut body = Body::new(&def.fun.name, wanted, span);
         body.proved = proved;
+        let mut extents = Vec::new();
         for param in &def.params {
             let value = body.fresh_value(param.ty())?;
+            extents.extend(value.tensors().iter().flat_map(|tensor| tensor.extents()));
             body.bind(param, value);
         }
         let mut sums = Vec::new();
@@ -51,7 +53,7 @@ impl<'a> Body<'a> {
         };
         let block = Block { stmts: body.stmts, results: block_results };
         let locals = body.locals;
-        Ok(Function { results, ..Function::new(name, params, locals, block, span) })
+        Ok(Function { results, extents, ..Function::new(name, params, locals, block, span) })
     }
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.

@@ -1,6 +1,6 @@
 //! Holds a lowered term: a tree of operands in the form of its type.
 
-use crate::ir::Operand;
+use crate::ir::{Local, Operand};
 use lm::types::Type;
 use std::rc::Rc;
 
@@ -23,6 +23,11 @@ pub(super) struct Tensor {
 impl Tensor {
     pub(super) fn val(self) -> Val {
         Val::Tensor(Rc::new(self))
+    }
+
+    /// Returns each buffer that is a local, with the sizes whose product is the number of its elements.
+    pub(super) fn extents(&self) -> Vec<(Local, Vec<Operand>)> {
+        self.buffers.iter().filter_map(|buffer| Some((buffer.local()?, self.sizes.clone()))).collect()
     }
 
     /// Returns whether no tensors are inside.

@@ -14,6 +14,7 @@
 //! Memory may be exhausted earlier in a scope than before, but not by more.
 
 use super::pass::FunctionCx;
+use crate::analyses::scopes::{Kept, kept};
 use crate::ir::{Block, Local, LocalInfo, MOST_ELEMENTS, Memory, Op, Operand, Stmt};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -151,7 +152,7 @@ impl Placer<'_> {
     /// Returns the scope that ends with the last of these statements.
     fn scope(&self, stmts: &[Stmt]) -> Option<Scope> {
         let choice = stmts.len() - 1;
-        let (result, condition, buffer) = kept(&stmts[choice])?;
+        let Kept { result, condition, buffer } = kept(&stmts[choice])?;
         let find = |f: &dyn Fn(&Stmt) -> bool| stmts.iter().rposition(f);
         let above = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Above(x, ..)) if *x == condition))?;
         let Stmt::Memory(Memory::Above(_, b, m)) = &stmts[above] else { return None };
@@ -184,19 +185,4 @@ fn kept_several(stmt: &Stmt) -> Option<(Local, Vec<(Local, Local)>)> {
     };
     let kept = copies.chunks(2).zip(xs.iter().zip(&then.results)).map(copied).collect::<Option<Vec<_>>>()?;
     (copies.len() == 2 * xs.len()).then_some((m.local()?, kept))
-}
-
-/// Matches a conditional that returns a buffer or a copy of it. Returns its result, the condition, and the buffer.
-fn kept(stmt: &Stmt) -> Option<(Local, Local, Local)> {
-    let Stmt::If(xs, Operand::Local(condition), then, other) = stmt else { return None };
-    let ([x], [Operand::Local(copy)], [Operand::Local(b)]) = (&xs[..], &then.results[..], &other.results[..]) else {
-        return None;
-    };
-    let [Stmt::Memory(Memory::Alloc { buffer: c, count, .. }), Stmt::Memory(Memory::Move { to, from, count: n })] =
-        &then.stmts[..]
-    else {
-        return None;
-    };
-    let moves = c == copy && to.local() == Some(*c) && from.local() == Some(*b) && n.same(count);
-    (moves && other.stmts.is_empty()).then_some((*x, *condition, *b))
 }

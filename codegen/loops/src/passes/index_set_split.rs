@@ -76,7 +76,7 @@ impl Splitter<'_> {
         if let Some(splits) = splits.checked_sub(1)
             && let Stmt::For(looped) = &stmt
             && let Some(turn) = turn(&stmt, looped, ranges)
-            && budget >= looped.body.len() * if turn.kind == SplitKind::At { 3 } else { 2 }
+            && budget >= statements_after(looped, &turn, ranges)
         {
             let parts = self.split_loop(looped, &turn, ranges, out);
             let budget = budget / parts.len();
@@ -170,6 +170,27 @@ impl Splitter<'_> {
     }
 }
 
+/// Returns how many statements a loop has after a split, without the arms that are not taken.
+fn statements_after(looped: &For, turn: &Turn, ranges: &Ranges) -> usize {
+    let [mut then, mut other] = [0, 0];
+    looped.body.visit(&mut |stmt| {
+        if let Stmt::If(_, condition, a, b) = stmt
+            && condition.local() == Some(turn.condition)
+        {
+            then += a.len();
+            other += b.len();
+        }
+    });
+    let starts_there = ranges.form(&looped.from) == turn.place;
+    let [holds, fails] = match turn.kind {
+        SplitKind::Before | SplitKind::From => [1, 1],
+        SplitKind::At => [1, if starts_there { 1 } else { 2 }],
+    };
+    // Conditionals inside each other ask for the same only where one is dropped.
+    let rest = looped.body.len().saturating_sub(then + other);
+    rest * (holds + fails) + then * holds + other * fails
+}
+
 /// Returns the first comparison in a loop by which it can be split.
 fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
     let asked = asked(&looped.body);
@@ -214,9 +235,25 @@ fn turn_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges) -> Optio
     })
 }
 
-/// Returns where a comparison changes: it is linear in the index, and else in what does not change.
+/// Returns where a comparison changes: it is linear in the index, and else in what does not change. What it is compared
+/// with may be known better than the locals that it was computed from.
 fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option<Turn> {
     let (op, difference) = ranges.comparison(condition)?;
+    let is_moderate = |x: Local| ranges.is_within(x);
+    turn_at(condition, op, &difference, wanted, &is_moderate).or_else(|| {
+        let (op, difference) = ranges.comparison_of_locals(condition)?;
+        turn_at(condition, op, &difference, wanted, &|x| ranges.has_value_within(x))
+    })
+}
+
+/// Returns where the difference of what is compared changes its sign.
+fn turn_at(
+    condition: Local,
+    op: Op,
+    difference: &Linear,
+    wanted: &SplitCondition,
+    is_moderate: &dyn Fn(Local) -> bool,
+) -> Option<Turn> {
     let k = difference.coefficient(wanted.index);
     // With k = 1, index + rest <= -gap; with k = -1, rest + gap <= index.
     let rest = difference.minus(&Linear::local(wanted.index).times(k)?)?;
@@ -228,9 +265,8 @@ fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option
         (_, -1) => (rest.shifted(gap)?, SplitKind::From),
         _ => return None,
     };
-    let is_moderate =
-        |(x, k): &(Local, i128)| !wanted.set.contains(x) && ranges.is_within(*x) && k.abs() <= LARGEST_FACTOR;
-    let fits = place.terms().iter().all(is_moderate) && place.at_zero().abs() < ASSUMED;
+    let fits = |(x, k): &(Local, i128)| !wanted.set.contains(x) && is_moderate(*x) && k.abs() <= LARGEST_FACTOR;
+    let fits = place.terms().iter().all(fits) && place.at_zero().abs() < ASSUMED;
     fits.then_some(Turn { condition, place, kind })
 }
 

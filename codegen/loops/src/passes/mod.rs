@@ -8,6 +8,7 @@ mod arena_place;
 mod arena_scopes;
 mod buffer_reuse;
 mod check_elimination;
+mod coalesce_buffers;
 mod dce;
 mod delinearize;
 mod drop_checks;
@@ -33,6 +34,7 @@ mod store_forward_values;
 mod tabulate;
 mod unroll;
 mod unroll_and_jam;
+mod update_in_place;
 pub mod vectorize;
 
 use crate::analyses::cache::Analyses;
@@ -131,6 +133,20 @@ pub const PASSES: &[Pass] = &[
         reorders: true,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: scalar_promotion::run }),
+    },
+    Pass {
+        name: "coalesce_buffers",
+        purpose: "makes one buffer of a copy and what it copies, and of a sum and a part of it",
+        reorders: true,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: coalesce_buffers::run }),
+    },
+    Pass {
+        name: "update_in_place",
+        purpose: "changes the elements of a loop's state that a step changes, in place of making a new state",
+        reorders: true,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: update_in_place::run }),
     },
     Pass {
         name: "fusion",
@@ -284,6 +300,8 @@ const ORDER: &[&str] = &[
     "store_forward_values",
     "check_elimination",
     "scalar_promotion",
+    "coalesce_buffers",
+    "update_in_place",
     "fusion",
     "index_set_split",
     "delinearize",

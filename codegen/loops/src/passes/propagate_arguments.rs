@@ -36,11 +36,13 @@ pub(super) fn run(cx: &mut ModuleCx) {
                 ArgumentValue::Nothing | ArgumentValue::Different => None,
             });
             let numbers: FxHashMap<_, _> = numbers.collect();
-            function.body.change_operands(&mut |a| {
+            let mut replace = |a: &mut Operand| {
                 if let Some(number) = a.local().and_then(|x| numbers.get(&x)) {
                     *a = number.clone();
                 }
-            });
+            };
+            function.body.change_operands(&mut replace);
+            function.extents.iter_mut().flat_map(|(_, sizes)| sizes).for_each(replace);
         }
         module.functions[i].body.visit(&mut |stmt| {
             if let Stmt::Call(_, callee, args) = stmt {

@@ -54,6 +54,7 @@ impl Ranges {
         match (op, holds, &args[..]) {
             (Op::And, true, both) | (Op::Or, false, both) => both.iter().for_each(|a| self.learn(a, holds)),
             (Op::Not, _, [a]) => self.learn(a, !holds),
+            (Op::Likely, _, [a]) => self.learn(a, holds),
             (Op::LeI, true, [a, b]) | (Op::LtI, false, [b, a]) => self.order(a, b, 0),
             (Op::LtI, true, [a, b]) | (Op::LeI, false, [b, a]) => self.order(a, b, 1),
             (Op::EqI, true, [a, b]) => {
@@ -79,6 +80,13 @@ impl Ranges {
         let (op, args) = self.conditions.get(&condition)?;
         let difference = || self.form(&args[0]).minus(&self.form(&args[1]));
         if let Op::EqI | Op::LeI | Op::LtI = op { Some((*op, difference()?)) } else { None }
+    }
+
+    /// The same, of the operands as they are, not as what they were computed from.
+    pub fn comparison_of_locals(&self, condition: Local) -> Option<(Op, Linear)> {
+        let (op, args) = self.conditions.get(&condition)?;
+        let as_is = |a: &Operand| a.local().map_or_else(|| self.form(a), Linear::local);
+        if let Op::EqI | Op::LeI | Op::LtI = op { Some((*op, as_is(&args[0]).minus(&as_is(&args[1]))?)) } else { None }
     }
 
     /// Forms that are not positive where the condition holds, and only there; false where there are none such.

@@ -181,6 +181,15 @@ impl Ranges {
         }
     }
 
+    /// Returns whether a local is known to be within what can be assumed, if not those that it was computed from.
+    pub fn has_value_within(&self, x: Local) -> bool {
+        let form = self.form(&Operand::Local(x));
+        [1, -1].into_iter().all(|k| {
+            let beyond = form.times(k).and_then(|form| form.shifted(-ASSUMED));
+            beyond.is_some_and(|beyond| self.facts.proven(&beyond, false).is_some())
+        })
+    }
+
     /// Returns whether a local is known to be within what can be assumed.
     pub fn is_within(&self, x: Local) -> bool {
         let (least, most) = self.facts.range(x);

@@ -3,7 +3,7 @@
 //! ```text
 //! constants        computed, floating-point numbers too, but for those that libm computes
 //! x + 0 = x        for Integers; for Floats -0 + x = x and x - 0 = x, whatever the sign of x (0 + x is not x for -0)
-//! 0 + (0 + x) = 0 + x   which is not -0
+//! 0 + x = x        where x is never -0 (`signs`)
 //! 1 x = x          and 0 x = 0 for Integers
 //! x = x, x <= x    true for Integers; x < x is false
 //! and, or, not     as ever
@@ -15,12 +15,15 @@ use Operand::{Bool, Float, Integer};
 /// How a local was computed.
 type Definitions<'m> = &'m dyn Fn(Local) -> Option<&'m (Op, Vec<Operand>)>;
 
+/// Whether a local is never -0.
+type Signs<'m> = &'m dyn Fn(Local) -> bool;
+
 /// Returns what the operation gives, when that is an operand.
-pub(super) fn folded(op: Op, args: &[Operand], made: Definitions) -> Option<Operand> {
+pub(super) fn folded(op: Op, args: &[Operand], made: Definitions, never_negative_zero: Signs) -> Option<Operand> {
     constant(op, args)
         .or_else(|| neutral(op, args))
         .or_else(|| undone(op, args, made))
-        .or_else(|| added_before(op, args, made))
+        .or_else(|| without_zero(op, args, never_negative_zero))
 }
 
 /// Returns the value of an operation on constants.
@@ -89,13 +92,12 @@ fn undone(op: Op, args: &[Operand], made: Definitions) -> Option<Operand> {
     }
 }
 
-/// 0 + z, where z is the sum of 0 and something.
-fn added_before(op: Op, args: &[Operand], made: Definitions) -> Option<Operand> {
+/// 0 + z, where z is never -0.
+fn without_zero(op: Op, args: &[Operand], never_negative_zero: Signs) -> Option<Operand> {
     let is_zero = |a: &Operand| a.same(&Float(0.0));
     let z = match (op, args) {
         (Op::AddF, [a, z]) | (Op::AddF, [z, a]) if is_zero(a) => z,
         _ => return None,
     };
-    let (inner, operands) = z.local().and_then(made)?;
-    (*inner == Op::AddF && operands.iter().any(is_zero)).then(|| z.clone())
+    z.local().filter(|z| never_negative_zero(*z)).map(Operand::Local)
 }

@@ -18,7 +18,9 @@
 //! An expression is known in its block and in the inner blocks, after its statement.
 
 mod fold;
+mod settled;
 mod sides;
+mod signs;
 mod starts;
 mod uniform;
 
@@ -27,8 +29,10 @@ use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::times::{Times, WriteTarget};
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
 use fold::folded;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use settled::is_settled;
 use sides::Sides;
+use signs::never_negative_zero;
 use starts::Starts;
 use uniform::uniform;
 
@@ -36,7 +40,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let (aliases, summaries) = (cx.aliases(), cx.summaries());
     let uniform = uniform(cx.function, &aliases, summaries);
     cx.rewrite(|body, function| {
-        let mut sharer = Sharer::new(&aliases, summaries, uniform, Starts::new(body));
+        let mut sharer = Sharer::new(&aliases, summaries, uniform, body);
         sharer.number_block(body);
         sharer.starts.put(body, &mut function.locals);
     });
@@ -86,6 +90,7 @@ struct Sharer<'a> {
     /// The facts known where a condition holds, and where it does not.
     sides: Sides,
     starts: Starts,
+    never_negative_zero: FxHashSet<Local>,
     known: FxHashMap<Fact, Operand>,
     /// The facts that were added, in order, each with the one that it hides.
     learnt: Vec<(Fact, Option<Operand>)>,
@@ -96,7 +101,7 @@ impl<'a> Sharer<'a> {
         aliases: &'a Aliases,
         summaries: &'a [Summary],
         uniform: FxHashMap<Local, Operand>,
-        starts: Starts,
+        body: &Block,
     ) -> Sharer<'a> {
         Sharer {
             times: Times::new(aliases, summaries),
@@ -105,7 +110,8 @@ impl<'a> Sharer<'a> {
             assumed: vec![],
             made: FxHashMap::default(),
             sides: Sides::default(),
-            starts,
+            starts: Starts::new(body),
+            never_negative_zero: never_negative_zero(body),
             known: FxHashMap::default(),
             learnt: vec![],
         }
@@ -187,7 +193,7 @@ impl<'a> Sharer<'a> {
     }
 
     fn number_operation(&mut self, x: Local, op: Op, args: Vec<Operand>, out: &mut Vec<Stmt>) {
-        if let Some(a) = folded(op, &args, &|x| self.made.get(&x)) {
+        if let Some(a) = folded(op, &args, &|x| self.made.get(&x), &|x| self.never_negative_zero.contains(&x)) {
             self.replaced.insert(x, a);
             return;
         }
@@ -309,8 +315,12 @@ impl<'a> Sharer<'a> {
         self.times.pass_stmt(&stmt);
         let Stmt::For(mut looped) = stmt else { unreachable!("it was just made") };
         self.number_block(&mut looped.body);
+        let carried = looped.carried.len();
         self.drop_unchanging(&mut looped, out);
         looped.body.change_operands(&mut |a| self.replace(a));
+        while carried > looped.carried.len() && self.drop_unchanging_inside(&mut looped.body) {
+            looped.body.change_operands(&mut |a| self.replace(a));
+        }
         for ((_, init), result) in looped.carried.iter().zip(&looped.results) {
             self.starts.learn_sum(*result, init, [&looped.from, &looped.to]);
         }
@@ -319,12 +329,30 @@ impl<'a> Sharer<'a> {
         out.push(stmt);
     }
 
+    /// Drops what loops in a block carry but do not change, now that more is known of it. Returns whether there is any.
+    fn drop_unchanging_inside(&mut self, block: &mut Block) -> bool {
+        let mut drops = false;
+        for inner in block.stmts.iter_mut() {
+            if let Stmt::For(looped) = inner {
+                let carried = looped.carried.len();
+                // A flag is left to the next run: it would be set by a statement behind the loop.
+                let is_flag = looped.carried.iter().any(|(_, init)| matches!(init, Operand::Bool(_)));
+                if !is_flag {
+                    self.drop_unchanging(looped, &mut vec![]);
+                }
+                drops |= looped.carried.len() < carried;
+            }
+            inner.blocks_mut().for_each(|block| drops |= self.drop_unchanging_inside(block));
+        }
+        drops
+    }
+
     /// Drops what is carried but does not change, or only to true.
     fn drop_unchanging(&mut self, looped: &mut For, out: &mut Vec<Stmt>) {
         for i in (0..looped.carried.len()).rev() {
             let (y, init) = looped.carried[i].clone();
             let next = &looped.body.results[i];
-            let same = next.same(&init) || next.local() == Some(y);
+            let same = next.same(&init) || next.local() == Some(y) || is_settled(looped, i, &self.replaced);
             let set = matches!((&init, next), (Operand::Bool(false), Operand::Bool(true)));
             let result = looped.results[i];
             match (same, set) {

@@ -1,0 +1,203 @@
+//! Updates the buffer that a loop carries in place, where a step makes a new one of it.
+//!
+//! ```text
+//! for t in .. carrying (s = a) { N = alloc n; for x { store N[x] = if c { e } else { load s[x] } }; .. yield N }
+//!   =  S = alloc n; move S <- a; for t in .. { for x { if c { store S[x] = e } } }
+//!
+//! for t in .. carrying (s = a) { N = alloc n; zero N; for x { v = load s[x]; if c { .. } else { add N[x] += v } }; .. yield N }
+//!   =  S = alloc n; move S <- a; for t in .. { for x { v = load S[x]; if c { store S[x] = 0; .. } } }
+//!
+//! for t in .. carrying (s = a) { N = alloc n; move N <- s; .. yield N }
+//!   =  S = alloc n; move S <- a; for t in .. { .. }
+//! ```
+//!
+//! a itself is S if its memory is made in the block and not used after the loop. `docs/loops.md` says when all this is
+//! right. Other elements than that of the iteration are reached as `others` decides. The second line adds up in another
+//! order.
+
+mod log;
+mod nest;
+mod others;
+mod reader;
+mod rewrite;
+mod skeleton;
+mod slice;
+mod step;
+mod tables;
+mod threading;
+
+use super::pass::FunctionCx;
+use crate::analyses::extents::Extents;
+use crate::analyses::ranges::Ranges;
+use crate::analyses::scopes::{keeps_memory, released};
+use crate::analyses::worked_on::{is_any, is_worked_on};
+use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use step::{Change, Step};
+
+pub(super) fn run(cx: &mut FunctionCx) {
+    if !carries_buffers(&cx.function.body, cx.function) {
+        return;
+    }
+    let aliases = cx.aliases();
+    let extents = Extents::of(cx.function, aliases);
+    let (may_reorder, takes) = (!cx.settings.keeps_order, cx.callees().takes);
+    cx.rewrite(|body, function| {
+        let ranges = Ranges::new(function);
+        Updater { locals: &mut function.locals, extents, ranges, may_reorder, takes }.update_in_block(body);
+    });
+}
+
+fn carries_buffers(block: &Block, function: &Function) -> bool {
+    let mut carries = false;
+    block.visit(&mut |stmt| {
+        if let Stmt::For(looped) = stmt {
+            let is_buffer = |x: Local| function.ty(&Operand::Local(x)).as_scalar().is_none();
+            carries |= looped.carried.iter().any(|(x, _)| is_buffer(*x));
+        }
+    });
+    carries
+}
+
+struct Updater<'a> {
+    locals: &'a mut Vec<LocalInfo>,
+    extents: Extents,
+    ranges: Ranges,
+    may_reorder: bool,
+    /// Whether each function takes from the arena.
+    takes: &'a [bool],
+}
+
+/// Where the memory of a state is before the loop.
+enum First {
+    /// In the buffer that this statement makes.
+    Own(usize),
+    /// Elsewhere: it is copied.
+    Other,
+}
+
+impl Updater<'_> {
+    fn update_in_block(&mut self, block: &mut Block) {
+        let mut rest: VecDeque<Stmt> = std::mem::take(&mut block.stmts).into();
+        let mut out = Vec::with_capacity(rest.len());
+        while let Some(mut stmt) = rest.pop_front() {
+            self.ranges.know(self.locals);
+            for i in 0..stmt.blocks().count() {
+                let mark = self.ranges.mark();
+                self.ranges.enter(&stmt, i);
+                self.update_in_block(stmt.block_mut(i));
+                self.ranges.back_to(mark);
+            }
+            if let Stmt::For(looped) = &mut stmt {
+                let is_used_later = |x: Local| {
+                    rest.iter().any(|stmt| stmt.mentions(x)) || block.results.iter().any(|a| a.local() == Some(x))
+                };
+                self.update_loop(looped, &mut out, &is_used_later);
+                self.log_loop(looped, &mut out, &mut rest, &block.results);
+            }
+            self.ranges.learn_from(&stmt);
+            out.push(stmt);
+        }
+        block.stmts = out;
+    }
+
+    fn update_loop(&mut self, looped: &mut For, out: &mut Vec<Stmt>, is_used_later: &dyn Fn(Local) -> bool) {
+        for i in (0..looped.carried.len()).rev() {
+            let Some(step) = self.step(looped, i, None) else { continue };
+            let init = looped.carried[i].1.clone();
+            let Some(marks) = released(&looped.body.stmts) else { continue };
+            let Some(first) = self.first(&init, &step.count, looped, out, is_used_later) else { continue };
+            let state = looped.results.remove(i);
+            let (old, _) = looped.carried.remove(i);
+            looped.body.results.remove(i);
+            self.place(first, &init, state, &step, out);
+            let names = FxHashMap::from_iter([(old, state), (step.buffer, state)]);
+            self.rewrite(&mut looped.body, step, old, state);
+            looped.body.rename(&names);
+            self.renew_marks(&mut looped.body, &marks, out);
+        }
+    }
+
+    /// Where the first state is, if it has as many elements as each step makes.
+    fn first(
+        &self,
+        init: &Operand,
+        count: &Operand,
+        looped: &For,
+        out: &[Stmt],
+        is_used_later: &dyn Fn(Local) -> bool,
+    ) -> Option<First> {
+        let init = init.local().filter(|init| self.extents.has(*init, count))?;
+        let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == init);
+        let uses = looped.carried.iter().filter(|(_, a)| a.local() == Some(init)).count();
+        let is_free = uses == 1 && !looped.body.mentions(init) && !is_used_later(init);
+        let own = out.iter().position(is_made).filter(|made| {
+            let since = &out[made + 1..];
+            is_free && keeps_memory(since) && since.iter().all(|stmt| is_worked_on(stmt, init, &is_any))
+        });
+        Some(own.map_or(First::Other, First::Own))
+    }
+
+    /// The state before the loop, in memory of its own.
+    fn place(&mut self, first: First, init: &Operand, state: Local, step: &Step, out: &mut Vec<Stmt>) {
+        self.extents.note(state, &step.count);
+        match (first, init.local()) {
+            (First::Own(made), Some(init)) => {
+                if let Stmt::Memory(Memory::Alloc { buffer, .. }) = &mut out[made] {
+                    *buffer = state;
+                }
+                let mut before = Block { stmts: std::mem::take(out), results: vec![] };
+                before.rename(&FxHashMap::from_iter([(init, state)]));
+                *out = before.stmts;
+            }
+            _ => {
+                let count = step.count.clone();
+                out.push(Stmt::Memory(Memory::Alloc { buffer: state, count: count.clone(), span: step.span }));
+                out.push(Stmt::Memory(Memory::Move { to: state.into(), from: init.clone(), count }));
+            }
+        }
+    }
+
+    /// What the loop releases lies above the state.
+    fn renew_marks(&mut self, body: &mut Block, marks: &[Local], out: &mut Vec<Stmt>) {
+        if marks.is_empty() {
+            return;
+        }
+        let mark = Builder { locals: self.locals }.local(Scalar::Mark.ty());
+        out.push(Stmt::Memory(Memory::Mark(mark)));
+        body.rename(&marks.iter().map(|m| (*m, mark)).collect());
+    }
+
+    /// The body without the new buffer.
+    fn rewrite(&mut self, body: &mut Block, step: Step, old: Local, state: Local) {
+        let Step { alloc, kept, change, buffer, .. } = step;
+        let dropped: Vec<usize> = [alloc].into_iter().chain(kept.into_iter().flatten()).collect();
+        let (first, nest) = match &change {
+            Change::Copy { at } => (Some(*at), None),
+            Change::Stores { at, .. } => (None, Some(*at)),
+            Change::Sums { zero, at, .. } => (Some(*zero), Some(*at)),
+        };
+        for (i, mut stmt) in std::mem::take(&mut body.stmts).into_iter().enumerate() {
+            if dropped.contains(&i) || first == Some(i) {
+                continue;
+            }
+            if nest != Some(i) {
+                body.stmts.push(stmt);
+                continue;
+            }
+            match &change {
+                Change::Stores { nest, ways, .. } => {
+                    let own = step::own_loads(&stmt, old, nest);
+                    rewrite::sink_store(nest.innermost_mut(&mut stmt), buffer, old, &own);
+                    tables::read(self.locals, nest, ways, [old, state], &step.count, stmt, &mut body.stmts);
+                }
+                Change::Sums { nest, ways, loaded, .. } => {
+                    rewrite::take_out(nest.innermost_mut(&mut stmt), buffer, *loaded, nest);
+                    tables::add(self.locals, nest, ways, [buffer, state], &step.count, stmt, &mut body.stmts);
+                }
+                Change::Copy { .. } => unreachable!("a copy has no nest"),
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Changes the innermost block of a nest, so that it leaves alone what the step does not change.
+
+use super::nest::Nest;
+use super::others::is_passing;
+use super::step::passing;
+use crate::ir::{Block, Local, Memory, Operand, Stmt};
+use rustc_hash::FxHashSet;
+
+/// Moves the store of an element into the arms that choose its value, and drops it where that is the old one.
+///
+/// ```text
+/// v = if c { .. yield a } else { x = load s[k]; yield x }; store N[k] = v     =     if c { .. store N[k] = a } else { .. }
+/// ```
+pub(super) fn sink_store(block: &mut Block, buffer: Local, old: Local, own: &FxHashSet<Local>) {
+    let is_store = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Store(b, ..)) if b.local() == Some(buffer));
+    let Some(at) = block.stmts.iter().position(is_store) else { return };
+    let Stmt::Memory(Memory::Store(_, place, value)) = block.stmts[at].clone() else { return };
+    let Some(value) = value.local() else { return };
+    if own.contains(&value) {
+        block.stmts.remove(at);
+        return;
+    }
+    let sets = |x: Local| block.stmts.iter().position(|stmt| stmt.targets().contains(&x));
+    let Some(choice) = sets(value) else { return };
+    let is_place_known = place.local().and_then(sets).is_none_or(|set| set < choice);
+    let is_used_again = block.stmts.iter().enumerate().any(|(i, stmt)| i != at && stmt.mentions(value))
+        || block.results.iter().any(|a| a.local() == Some(value));
+    let reads_between = block.stmts[choice + 1..at].iter().any(|stmt| stmt.mentions(old));
+    if !is_place_known || is_used_again || reads_between {
+        return;
+    }
+    let Stmt::If(xs, _, then, other) = &mut block.stmts[choice] else { return };
+    let Some(i) = xs.iter().position(|x| *x == value) else { return };
+    xs.remove(i);
+    for arm in [then, other] {
+        let value = arm.results.remove(i);
+        arm.stmts.push(Stmt::Memory(Memory::Store(Operand::Local(buffer), place.clone(), value)));
+        sink_store(arm, buffer, old, own);
+    }
+    block.stmts.remove(at);
+}
+
+/// Takes the cotangent of an element out of the state, except where it is passed on.
+///
+/// ```text
+/// v = load s[k]; if c { add N[k] += v } else { s }     =     v = load N[k]; if c { } else { store N[k] = 0; s }
+/// ```
+pub(super) fn take_out(block: &mut Block, buffer: Local, loaded: Local, nest: &Nest) {
+    let is_load = |stmt: &Stmt| stmt.targets().contains(&loaded);
+    let load = block.stmts.iter().position(is_load).expect("the nest loads the element");
+    let Stmt::Memory(Memory::Load(_, _, place)) = block.stmts[load].clone() else { unreachable!("it is a load") };
+    settle(block, load + 1, &Element { buffer, loaded, nest, place });
+}
+
+struct Element<'a> {
+    buffer: Local,
+    loaded: Local,
+    nest: &'a Nest,
+    place: Operand,
+}
+
+/// The element is taken out from a statement of the block on.
+fn settle(block: &mut Block, from: usize, element: &Element) {
+    let Element { buffer, loaded, nest, place } = element;
+    let passes = |stmt: &Stmt| is_passing(stmt, *buffer, *loaded, nest);
+    if let Some(at) = block.stmts.iter().position(passes) {
+        block.stmts.remove(at);
+        return;
+    }
+    let is_split =
+        |stmt: &Stmt| stmt.has_blocks() && stmt.blocks().any(|arm| passing(arm, *buffer, *loaded, nest) == Some(true));
+    if let Some(at) = block.stmts.iter().position(is_split) {
+        block.stmts[at].blocks_mut().for_each(|arm| settle(arm, 0, element));
+        return;
+    }
+    let first = block.stmts.iter().position(|stmt| stmt.mentions(*buffer));
+    match first.map(|at| &mut block.stmts[at]) {
+        Some(stmt @ Stmt::Memory(Memory::Add(..))) if adds_at_place(stmt, nest) => {
+            let Stmt::Memory(Memory::Add(b, k, a)) = stmt.clone() else { unreachable!("it is an addition") };
+            *stmt = Stmt::Memory(Memory::Store(b, k, a));
+        }
+        _ => {
+            let zero = Memory::Store(Operand::Local(*buffer), place.clone(), Operand::Float(0.0));
+            block.stmts.insert(from, Stmt::Memory(zero));
+        }
+    }
+}
+
+fn adds_at_place(stmt: &Stmt, nest: &Nest) -> bool {
+    matches!(stmt, Stmt::Memory(Memory::Add(_, k, _)) if nest.is_place(k))
+}

@@ -1,0 +1,135 @@
+//! Folds whose step changes a part of the state, or all of it (`tests/cases/in_place`): the bytes that loops load and
+//! store, and the memory of the reverse derivative, are as they should be to the byte. The derivative does not depend
+//! on the states that it keeps.
+
+use common::files;
+use lm::term::{Derivative, FunName, Program};
+use lm::timing::Timings;
+use lm::value::Value;
+use lmc::derive::Checkpoint;
+use lmc::derive::pipeline::Pipeline;
+use lmc::gradcheck::distance;
+use lmc::ks::front::{self, Choices};
+use lmc::ks::source::Source;
+use lmc::with_large_stack;
+use native::{Jit, Lanes, Options, SourceInfo};
+use std::path::Path;
+
+const SIZES: [i64; 2] = [8, 16];
+
+type Make = fn(&Program, &[FunName], &SourceInfo, &Options) -> Result<Jit, native::Error>;
+
+/// A program with its function, the reverse derivative, and an argument for each size.
+struct Case {
+    text: String,
+    pipeline: Pipeline,
+    entries: [FunName; 3],
+}
+
+impl Case {
+    fn new(name: &str, checkpoint: Checkpoint) -> Case {
+        let text = files::text(Path::new(&format!("tests/cases/in_place/{name}.ks")));
+        let choices = Choices { checkpoint, ..Choices::default() };
+        let checked = front::load_for(&Source::new("case.ks", &text), choices, &Timings::default());
+        let mut pipeline = Pipeline::new(checked.unwrap_or_else(|errors| panic!("{name}: {errors:?}")));
+        let f = FunName::base("f");
+        let entries = [f.clone(), f.derived(Derivative::Rev), FunName::base("argument")];
+        entries.iter().for_each(|entry| pipeline.require(entry).expect("it derives"));
+        Case { text, pipeline, entries }
+    }
+
+    /// Sums in any order: the reverse sweep is updated in place then. The width of lanes would be the machine's.
+    fn jit(&self, make: Make) -> Jit {
+        let options = Options { opt_level: 0, lanes: Lanes::Off, ..Options::default() };
+        let info = SourceInfo::new("case.ks", &self.text);
+        make(self.pipeline.program(), &self.entries, &info, &options).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// The argument of the function, and those of the reverse derivative.
+fn arguments(jit: &Jit, n: i64) -> [Vec<Value>; 2] {
+    let point = jit.call(&FunName::base("argument"), &[Value::Integer(n)]).expect("there is an argument");
+    let parts = if let Value::Tuple(parts) = &point { parts.to_vec() } else { vec![point.clone()] };
+    [parts, vec![point, Value::Float(1.0)]]
+}
+
+/// The bytes that the function and its reverse derivative load and store.
+fn bytes(name: &str, checkpoint: Checkpoint) -> [[u64; 2]; 2] {
+    let case = Case::new(name, checkpoint);
+    let (jit, plain) = (case.jit(Jit::counting), case.jit(Jit::new));
+    SIZES.map(|n| {
+        let [point, pair] = arguments(&plain, n);
+        let count = |name: &FunName, args: &[Value]| jit.prepare(name, args).counts().expect("it goes well").bytes();
+        [count(&case.entries[0], &point), count(&case.entries[1], &pair)]
+    })
+}
+
+/// The memory that the reverse derivative takes, as the query tells it and as the call does.
+fn peaks(name: &str, checkpoint: Checkpoint) -> [u64; 2] {
+    let case = Case::new(name, checkpoint);
+    let (jit, plain) = (case.jit(Jit::asking), case.jit(Jit::new));
+    SIZES.map(|n| {
+        let [_, pair] = arguments(&plain, n);
+        let told = jit.workspace(&case.entries[1], &pair).expect("it has a slice");
+        jit.call(&case.entries[1], &pair).expect("it goes well");
+        assert_eq!(told, Ok(jit.peak()), "{name}, n = {n}");
+        jit.peak()
+    })
+}
+
+/// What a program loads and stores, and what its reverse derivative does and takes of memory, for both sizes.
+struct Row {
+    name: &'static str,
+    checkpoint: Checkpoint,
+    value: [u64; 2],
+    reverse: [u64; 2],
+    memory: [u64; 2],
+}
+
+const fn row(name: &'static str, checkpoint: Checkpoint, numbers: [[u64; 2]; 3]) -> Row {
+    let [value, reverse, memory] = numbers;
+    Row { name, checkpoint, value, reverse, memory }
+}
+
+const ROWS: [Row; 8] = [
+    row("sine", Checkpoint::None, [[9744, 71696], [23176, 174344], [4688, 34960]]),
+    row("sine", Checkpoint::Sqrt, [[9744, 71696], [31416, 239944], [3136, 16464]]),
+    row("square", Checkpoint::None, [[9808, 71824], [23752, 175496], [4752, 35088]]),
+    row("square", Checkpoint::Sqrt, [[9808, 71824], [32032, 241192], [3200, 16592]]),
+    row("right_looking", Checkpoint::None, [[6640, 37328], [23632, 131216], [2240, 11104]]),
+    row("right_looking", Checkpoint::Sqrt, [[6640, 37328], [30880, 177912], [3280, 15536]]),
+    row("left_looking", Checkpoint::None, [[4048, 21392], [20736, 108032], [2800, 10672]]),
+    row("left_looking", Checkpoint::Sqrt, [[4048, 21392], [26512, 146536], [3936, 17136]]),
+];
+
+#[test]
+fn steps_load_and_store_so_much() {
+    with_large_stack(|| {
+        let found = ROWS.map(|row| {
+            let [small, large] = bytes(row.name, row.checkpoint);
+            let numbers = [[small[0], large[0]], [small[1], large[1]], peaks(row.name, row.checkpoint)];
+            (row.name, row.checkpoint, numbers)
+        });
+        let expected = ROWS.map(|row| (row.name, row.checkpoint, [row.value, row.reverse, row.memory]));
+        assert_eq!(found, expected);
+    });
+}
+
+#[test]
+fn the_derivative_is_the_same_however_few_states_it_keeps() {
+    with_large_stack(|| {
+        for name in ["sine", "square", "right_looking", "left_looking"] {
+            let derivative = |checkpoint| {
+                let case = Case::new(name, checkpoint);
+                let jit = case.jit(Jit::new);
+                let [_, pair] = arguments(&jit, 11);
+                jit.call(&case.entries[1], &pair).expect("it goes well")
+            };
+            let all = derivative(Checkpoint::None);
+            for checkpoint in [Checkpoint::Sqrt, Checkpoint::States(2)] {
+                let distance = distance(&derivative(checkpoint), &all);
+                assert!(distance <= 1e-12, "{name}, {checkpoint:?}: {distance}");
+            }
+        }
+    });
+}
