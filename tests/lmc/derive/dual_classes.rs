@@ -95,6 +95,31 @@ const PROGRAM: &str = "
 (def start Float ((v : Vec Float) (w : Vec Float))
   (fold (lam (p : Tuple Float Float) (mul 0.5 (get$1$2 p)))
         (sumbuild (size w) (lam (i : Integer) (mul (index i v) (index i w)))) v))
+(def square Float (x : Float) (mul x x))
+(def softplus Float (x : Float) (log (add 1.0 (exp x))))
+(def called Float (v : Vec Float) (sum (map softplus v)))
+(def triples Float (v : Vec (Tuple Float Float Float))
+  (sum (map (lam (p : Tuple Float Float Float) (mul (get$1$3 p) (sin (get$3$3 p)))) v)))
+(def energy Float (v : Vec Float)
+  (sumbuild (size v) (lam (i : Integer) (sumbuild (size v) (lam (j : Integer)
+    (sin (sub (index i v) (index j v))))))))
+(def repulsion Float (v : Vec Float)
+  (sumbuild (size v) (lam (i : Integer) (sumbuild (size v) (lam (j : Integer)
+    (if (eq i j) 0.0 (let (d (sub (index i v) (index j v))) (div 1.0 (sqrt (mul d d))))))))))
+(def stretch Float ((v : Vec Float) (w : Vec Float) (from : Vec Integer) (to : Vec Integer))
+  (sumbuild (size w) (lam (k : Integer)
+    (mul (index k w) (square (sub (index (index k from) v) (index (index k to) v)))))))
+(def regular Float ((v : Vec Float) (ix : Vec Integer))
+  (add (dot v v) (sumbuild (size ix) (lam (k : Integer) (square (index (index k ix) v))))))
+(def curvature Float (v : Vec Float)
+  (let ((n (size v)) (d (build (sub n 1) (lam (i : Integer) (mul (index i v) (index (add i 1) v))))))
+    (sumbuild (sub n 2) (lam (i : Integer) (sin (sub (index (add i 1) d) (index i d)))))))
+(def dense (Vec r Float) ((m : Tensor (r c) Float) (x : Vec c Float))
+  (build r (lam (i : Fin r) (exp (sumbuild c (lam (j : Fin c) (mul (index (tuple i j) m) (index j x))))))))
+(def three_layers Float ((a : Tensor 2 Float) (b : Tensor 2 Float) (c : Tensor 2 Float) (x : Vec Float))
+  (sum (dense c (dense b (dense a x)))))
+(def normalised Float (v : Vec Float)
+  (let ((e (map exp v)) (p (ts_scale (div 1.0 (sum e)) v))) (mul (sum p) (sum p))))
 ";
 
 fn vector(n: usize) -> Value {
@@ -107,6 +132,11 @@ fn places(n: usize) -> Value {
 
 fn pairs(n: usize) -> Value {
     Value::vector((0..n).map(|i| Value::Tuple(vec![Value::Float(0.5 + i as f64), Value::Float(1.5)])).collect())
+}
+
+fn triples(n: usize) -> Value {
+    let triple = |i: usize| Value::Tuple([0.5 + i as f64, 1.5, 0.25].map(Value::Float).to_vec());
+    Value::vector((0..n).map(triple).collect())
 }
 
 fn matrix(n: usize) -> Value {
@@ -170,6 +200,17 @@ const ROWS: &[Row] = &[
     (Chain,      "two_layers",       1, |n| vec![matrix(n), matrix(n), vector(n)], |n| 4 * n * n + n - 1, |n| 6 * n * n - n),
     (Chain,      "two_layers",       2, |n| vec![matrix(n), matrix(n), vector(n)], |n| 4 * n * n + n - 1, |n| 9 * n * n - n),
     (Chain,      "two_layers",       3, |n| vec![matrix(n), matrix(n), vector(n)], |n| 4 * n * n + n - 1, |n| 10 * n * n - 2 * n),
+    (Own,        "called",           1, |n| vec![vector(n)],                       |n| 4 * n - 1, |n| 4 * n),
+    (Own,        "triples",          1, |n| vec![triples(n)],                      |n| 3 * n - 1, |n| 3 * n),
+    (Own,        "energy",           1, |n| vec![vector(n)],                       |n| 3 * n * n - 1, |n| 6 * n * n + 2 * n),
+    (Own,        "repulsion",        1, |n| vec![vector(n)],                       |n| 5 * n * n - 4 * n - 1, |n| 22 * n * n - 18 * n),
+    (Own,        "curvature",        1, |n| vec![vector(n)],                       |n| 4 * n - 8, |n| 16 * n - 26),
+    (Own,        "normalised",       1, |n| vec![vector(n)],                       |n| 5 * n - 1, |n| 0),
+    (Gather,     "stretch",          1, |n| vec![vector(n), vector(n), places(n), places(n)], |n| 4 * n - 1, |n| 10 * n),
+    (Gather,     "regular",          1, |n| vec![vector(n), places(n)],            |n| 4 * n - 1, |n| 4 * n),
+    (Chain,      "three_layers",     1, |n| vec![matrix(n), matrix(n), matrix(n), vector(n)], |n| 6 * n * n + n - 1, |n| 13 * n * n - n),
+    (Chain,      "three_layers",     2, |n| vec![matrix(n), matrix(n), matrix(n), vector(n)], |n| 6 * n * n + n - 1, |n| 10 * n * n),
+    (Chain,      "three_layers",     4, |n| vec![matrix(n), matrix(n), matrix(n), vector(n)], |n| 6 * n * n + n - 1, |n| 14 * n * n - 2 * n),
     (Chain,      "shifted",          1, |n| vec![vector(n)],                       |n| 3 * n + 1,         |n| 11 * n - 1),
     (Recurrence, "prod",             1, |n| vec![vector(n)],                       |n| n,                 |n| 3 * n),
     (Recurrence, "last",             1, |n| vec![vector(n)],                       |n| n,                 |n| 3 * n),

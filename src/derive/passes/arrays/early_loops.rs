@@ -127,10 +127,18 @@ impl Early<'_> {
 /// Returns whether a term is a loop, or a component of what one gives.
 fn is_loop(e: &Expr) -> bool {
     match e.kind() {
-        Kind::App(Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl | Prim::Loop), _) => true,
+        Kind::App(
+            Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl | Prim::Loop | Prim::Sum | Prim::Dot),
+            _,
+        ) => !is_of_numbers(e),
         Kind::App(Op::Get(..), args) => args[0].args_of_prim(Prim::Loop).is_some(),
         _ => false,
     }
+}
+
+/// Returns whether a term is a product of two numbers.
+fn is_of_numbers(e: &Expr) -> bool {
+    e.args_of_prim(Prim::Dot).is_some_and(|args| args.iter().all(|a| *a.ty() == Type::Float))
 }
 
 /// Returns whether a term is a number that takes an operation.
