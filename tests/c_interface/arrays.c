@@ -157,9 +157,9 @@ static void an_arena_of_the_caller(void) {
   CHECK(steps(&ctx, &v, 60, &result) == LMC_OK && out[99] == 60);
   CHECK(ctx.arena.peak >= 800 && ctx.arena.peak <= 1700);
   CHECK(steps(&ctx, &v, 1000, &result) == LMC_OK && out[99] == 1000 && ctx.arena.peak <= 1700);
-  ctx.arena.bytes = 600;
+  ctx.arena.bytes = 608;
   CHECK(steps(&ctx, &v, 60, &result) == LMC_OUT_OF_MEMORY);
-  CHECK(ctx.error.count == 2 && ctx.error.number[0] == 800 && ctx.error.number[1] == 600);
+  CHECK(ctx.error.count == 2 && ctx.error.number[0] == 800 && ctx.error.number[1] == 608);
   ctx.arena.bytes = 10;
   CHECK(steps(&ctx, &v, 1, &result) == LMC_OUT_OF_MEMORY);
   lmc_context_free(&ctx);
