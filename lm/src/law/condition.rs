@@ -43,6 +43,10 @@ pub enum Property {
     Early,
     /// It depends on a direction.
     Late,
+    /// It is of a vector space: a Float, or tuples and tensors of Floats. Integers have no product with a Float.
+    Vector,
+    /// Its type alone tells its shape, as that of numbers.
+    Fixed,
     /// It is a condition that holds.
     True,
     /// It is a condition that does not hold.
@@ -55,6 +59,8 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("natural", Property::Natural),
     ("early", Property::Early),
     ("late", Property::Late),
+    ("vector", Property::Vector),
+    ("fixed", Property::Fixed),
     ("true", Property::True),
     ("false", Property::False),
 ];
@@ -115,6 +121,8 @@ impl Condition {
                 Property::Natural => facts.is_natural(&e),
                 Property::Early => !facts.is_late(&e),
                 Property::Late => facts.is_late(&e),
+                Property::Vector => e.ty().is_differentiable() && e.ty().tangent() == *e.ty(),
+                Property::Fixed => e.ty().has_fixed_shape(),
                 Property::True => facts.value(&e) == Some(true),
                 Property::False => facts.value(&e) == Some(false),
             }),

@@ -134,7 +134,9 @@ pub fn matches<'p>(p: &'p Pat, e: &Expr, subst: &mut Subst<'p>, facts: &Facts) -
         Pat::Domain | Pat::Codomain | Pat::FloatWitness => true,
         // What is in the term of a name stays there, too.
         Pat::Meta(_) if subst.is_copy && !facts.is_cheap(e) => false,
-        Pat::Applied(..) if subst.is_copy && !facts.is_cheap_block(e) => false,
+        Pat::Applied(..) if subst.is_copy && !(facts.is_cheap(e) || facts.is_late(e) && facts.is_cheap_block(e)) => {
+            false
+        }
         Pat::Meta(name) => match subst.term(name) {
             Some(bound) => bound == e,
             None => {

@@ -205,7 +205,7 @@ const ROWS: &[Row] = &[
     (Own,        "energy",           1, |n| vec![vector(n)],                       |n| 3 * n * n - 1, |n| 6 * n * n + 2 * n),
     (Own,        "repulsion",        1, |n| vec![vector(n)],                       |n| 5 * n * n - 4 * n - 1, |n| 22 * n * n - 18 * n),
     (Own,        "curvature",        1, |n| vec![vector(n)],                       |n| 4 * n - 8, |n| 16 * n - 26),
-    (Own,        "normalised",       1, |n| vec![vector(n)],                       |n| 5 * n - 1, |n| 0),
+    (Own,        "normalised",       1, |n| vec![vector(n)],                       |n| 5 * n - 1, |n| 11 * n),
     (Gather,     "stretch",          1, |n| vec![vector(n), vector(n), places(n), places(n)], |n| 4 * n - 1, |n| 10 * n),
     (Gather,     "regular",          1, |n| vec![vector(n), places(n)],            |n| 4 * n - 1, |n| 4 * n),
     (Chain,      "three_layers",     1, |n| vec![matrix(n), matrix(n), matrix(n), vector(n)], |n| 6 * n * n + n - 1, |n| 13 * n * n - n),

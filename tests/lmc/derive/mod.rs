@@ -5,6 +5,7 @@ mod costs;
 mod deriv;
 mod dual;
 mod dual_classes;
+mod dual_values;
 mod inline;
 mod matrix;
 mod passes;

@@ -31,6 +31,8 @@ pub(super) struct Early<'a> {
     pub(super) axes: Option<Axes>,
     /// Whether numbers leave the loop, too.
     pub(super) hoists: bool,
+    /// Arrays that go before the loop with no elements where no step reads them: what reads them may fail there.
+    without_elements: FxHashSet<u32>,
     /// Variables that stay in the loop.
     stays: FxHashSet<u32>,
     /// What holds where a term is computed; `None` where that depends on the step.
@@ -48,6 +50,7 @@ impl<'a> Early<'a> {
         supply: &'a mut Supply,
     ) -> Early<'a> {
         let (stays, path, found) = (FxHashSet::default(), Some(Vec::new()), Vec::new());
+        let without_elements = FxHashSet::default();
         Early {
             facts,
             effects,
@@ -56,6 +59,7 @@ impl<'a> Early<'a> {
             index: None,
             axes: None,
             hoists: false,
+            without_elements,
             stays,
             path,
             around: Vec::new(),
@@ -81,6 +85,9 @@ impl<'a> Early<'a> {
         for b in bindings {
             match self.moved(b) {
                 Some((law, rhs)) if self.rewrites.may(law) => {
+                    if law == "let-early-array" {
+                        self.without_elements.extend(b.pattern.vars().iter().map(Var::id));
+                    }
                     self.found.push(Binding { pattern: b.pattern.clone(), rhs })
                 }
                 _ => {
@@ -127,7 +134,7 @@ impl<'a> Early<'a> {
         if self.varies(&b.rhs) || self.effects.in_term(&b.rhs) {
             return None;
         }
-        if self.facts.is_total(&b.rhs) {
+        if self.is_total(&b.rhs) {
             return Some(("let-early", b.rhs.clone()));
         }
         Some(("let-early-array", self.guarded(&b.rhs)?))
@@ -143,6 +150,11 @@ impl<'a> Early<'a> {
         self.stays.contains(&x.id())
     }
 
+    /// Returns whether a term has a value before the loop.
+    pub(super) fn is_total(&self, e: &Expr) -> bool {
+        self.facts.is_total(e) && !free_variables(e).iter().any(|x| self.without_elements.contains(&x.id()))
+    }
+
     fn varies(&self, e: &Expr) -> bool {
         free_variables(e).iter().any(|x| self.stays.contains(&x.id()))
     }
@@ -151,11 +163,11 @@ impl<'a> Early<'a> {
     fn guarded(&self, e: &Expr) -> Option<Expr> {
         let Kind::App(op @ Op::Prim(p), args) = e.kind() else { return None };
         let args = match (p, args.as_slice()) {
-            (Prim::Build, [n, f]) if *n.ty() == Type::Integer && self.facts.is_total(n) => {
+            (Prim::Build, [n, f]) if *n.ty() == Type::Integer && self.is_total(n) => {
                 let c = self.path.clone()?.into_iter().reduce(|c, d| Expr::prim(Prim::And, [c, d]))?;
                 vec![Expr::conditional(c, n.clone(), Expr::integer(0)), f.clone()]
             }
-            (Prim::Scanl, [f, a, v]) if self.facts.is_total_function(f) && self.facts.is_total(a) => {
+            (Prim::Scanl, [f, a, v]) if self.facts.is_total_function(f) && self.is_total(a) => {
                 vec![f.clone(), a.clone(), self.guarded(v)?]
             }
             _ => return None,

@@ -72,7 +72,7 @@ impl Early<'_> {
     /// Returns what takes the place of a loop that leaves.
     fn named(&mut self, e: &Expr) -> Option<Expr> {
         let leaves = is_loop(e) || self.hoists && is_computed(e);
-        if !leaves || self.effects.in_term(e) || !(self.facts.is_total(e) || is_loop(e) && *e.ty() == Type::Float) {
+        if !leaves || self.effects.in_term(e) || !(self.is_total(e) || is_long(e) && *e.ty() == Type::Float) {
             return None;
         }
         let inside = self.staying(e);
@@ -103,7 +103,7 @@ impl Early<'_> {
 
     /// Returns a term, or 0 where no step computes it and it may fail. `before` gives a condition before the loop.
     fn where_computed(&self, e: &Expr, before: &dyn Fn(&Expr) -> Option<Expr>) -> Option<Expr> {
-        if self.facts.is_total(e) {
+        if self.is_total(e) {
             return Some(e.clone());
         }
         let conditions = self.around.iter().map(|c| before(c.as_ref()?)).collect::<Option<Vec<Expr>>>()?;
@@ -127,18 +127,15 @@ impl Early<'_> {
 /// Returns whether a term is a loop, or a component of what one gives.
 fn is_loop(e: &Expr) -> bool {
     match e.kind() {
-        Kind::App(
-            Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl | Prim::Loop | Prim::Sum | Prim::Dot),
-            _,
-        ) => !is_of_numbers(e),
+        Kind::App(Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl | Prim::Loop), _) => true,
         Kind::App(Op::Get(..), args) => args[0].args_of_prim(Prim::Loop).is_some(),
         _ => false,
     }
 }
 
-/// Returns whether a term is a product of two numbers.
-fn is_of_numbers(e: &Expr) -> bool {
-    e.args_of_prim(Prim::Dot).is_some_and(|args| args.iter().all(|a| *a.ty() == Type::Float))
+/// Returns whether a term is a loop, or a sum of an array.
+fn is_long(e: &Expr) -> bool {
+    is_loop(e) || e.args_of_prim(Prim::Sum).is_some() || e.args_of_prim(Prim::Dot).is_some()
 }
 
 /// Returns whether a term is a number that takes an operation.
@@ -146,7 +143,7 @@ fn is_computed(e: &Expr) -> bool {
     match e.kind() {
         Kind::App(Op::Prim(p), _) if *e.ty() == Type::Float => {
             let is_operation = matches!(p, Prim::Add | Prim::Sub | Prim::Mul | Prim::Div | Prim::Neg | Prim::Powi);
-            is_operation || p.cost() != Cost::Cheap
+            is_operation || is_long(e) || p.cost() != Cost::Cheap
         }
         _ => false,
     }
