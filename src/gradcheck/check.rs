@@ -36,6 +36,21 @@ pub fn check(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize,
     Check::new(pipeline, jit, f, seed).at_points(points)
 }
 
+/// Does the same as [`check`], where the interpreter may do so much, in [accesses](lm::interp::Counts::accesses), before
+/// native code that agreed goes on alone.
+pub fn check_within(
+    pipeline: &Pipeline,
+    jit: Option<&Jit>,
+    f: &FunName,
+    points: usize,
+    seed: u64,
+    accesses: u64,
+) -> Report {
+    let mut check = Check::new(pipeline, jit, f, seed);
+    check.most_accesses = accesses;
+    check.at_points(points)
+}
+
 /// Does the same as [`check`], and looks for the first operation whose result is not finite.
 pub fn check_finite(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize, seed: u64) -> Report {
     let mut check = Check::new(pipeline, jit, f, seed);
@@ -64,6 +79,8 @@ struct Check<'a> {
     is_interpreted: bool,
     /// What the interpreter has done so far.
     accesses: Cell<u64>,
+    /// What it may have done before a point at which it is called.
+    most_accesses: u64,
 }
 
 /// The vectors at one point.
@@ -97,6 +114,7 @@ impl<'a> Check<'a> {
             is_native_only,
             is_interpreted: !is_native_only,
             accesses: Cell::new(0),
+            most_accesses: ACCESSES,
         }
     }
 
@@ -146,7 +164,7 @@ impl<'a> Check<'a> {
     }
 
     fn at(&mut self, whole: Value) {
-        let has_time = self.accesses.get() <= ACCESSES;
+        let has_time = self.accesses.get() <= self.most_accesses;
         self.is_interpreted = !self.is_native_only && (has_time || self.jit.is_none() || !self.report.native_agrees());
         let one = self.takes_one();
         let parts = self.parts(&whole);
@@ -255,7 +273,8 @@ impl<'a> Check<'a> {
         };
         let found = errors(Noise::default());
         let now = [Some(dot(&v.dr, &v.y)), forward, reverse];
-        if found.agree() { found } else { errors(self.noise(whole, v, now)) }
+        let cancelled = CANCELLED * size(&v.dr) * size(&v.ds);
+        if found.agree() { found } else { errors(self.noise(whole, v, now).within(cancelled)) }
     }
 
     /// Returns the rounding in what is compared at a point; `now` is that.

@@ -17,7 +17,7 @@
 //! point was not checked, and a warning says so. A function that calls external ones is called by native code only,
 //! and may have only one of the two derivatives.
 //!
-//! The interpreter has a limit of work for each function. Behind it native code is called alone, if it has agreed so far:
+//! The interpreter has a limit of work for each function. Beyond it native code is called alone, if it has agreed so far:
 //! that a program is right is seen at all points, that native code means the same at those that the limit allows.
 //!
 //! Where terms cancel, only their rounding is left. So where derivatives disagree, the point moves by some ulps, and
@@ -41,7 +41,7 @@ use lm::prim::Prim;
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op, Path, Program};
 use native::{Jit, Math};
 
-pub use check::{check, check_at, check_finite};
+pub use check::{check, check_at, check_finite, check_within};
 pub use compare::{distance, same_bits};
 pub use random::Random;
 pub use report::{Comparison, Fault, Outside, Parameter, Report, Worst};

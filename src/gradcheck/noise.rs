@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Where terms cancel, what is left are their roundings, and no number in the result tells how large the terms were. A
-//! wrong formula moves as little as a right one, so this hides no mistake.
+//! wrong formula moves as little as a right one, so this hides no mistake that is larger than they are. Near a point
+//! where a branch changes, numbers jump: what moves further than rounding does is not taken for it.
 
 use super::Random;
 use lm::value::Value;
@@ -37,6 +38,12 @@ impl Noise {
             if width.is_finite() { MARGIN * width } else { 0.0 }
         };
         Noise { value: spread(0), forward: spread(1), reverse: spread(2) }
+    }
+
+    /// Returns the same, without what is larger than roundings may be.
+    pub(super) fn within(self, limit: f64) -> Noise {
+        let small = |x: f64| if x <= limit { x } else { 0.0 };
+        Noise { value: small(self.value), forward: small(self.forward), reverse: small(self.reverse) }
     }
 }
 

@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
 const PROGRAMS: &[(&str, &[Derivative])] = &[
     ("(sum\n (build (sub k 5) (lam (i : Integer) (mul (index i v) (index i v))))) ; here", ALL),
     ("(mul 2.0\n (sumbuild (sub k 5) (lam (i : Integer) (mul (index i v) (index i v))))) ; here", ALL),
-    ("(sum (shift1L (build (sub k 5) (lam (i : Integer) (sin (index i v)))))) ; here", ALL),
+    ("(sum\n (shift1L (build (sub k 5) (lam (i : Integer) (sin (index i v)))))) ; here", ALL),
     ("(sum\n (constVec (sub k 5) (index 0 v))) ; here", FIRST),
     ("(sum\n (deltaVec (sub k 5) 0 (index 0 v))) ; here", FIRST),
     ("(sum\n (map (lam (x : Float) (mul x x)) (build (sub k 5) (lam (i : Integer) (index i v))))) ; here", ALL),

@@ -1,5 +1,10 @@
 //! `lmc gradcheck`: what it says and with which status, for each way in which a check may end.
 
+use common::cost;
+use lm::term::FunName;
+use lmc::derive::Derivation;
+use lmc::{gradcheck, with_large_stack};
+use native::{Jit, Options, SourceInfo};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,7 +30,7 @@ fn folder(test: &str) -> PathBuf {
     path
 }
 
-fn gradcheck(test: &str, program: &str, options: &[&str]) -> Said {
+fn checked(test: &str, program: &str, options: &[&str]) -> Said {
     let folder = folder(test);
     fs::write(folder.join("p.ks"), program).expect("the program is written");
     let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
@@ -37,7 +42,7 @@ fn gradcheck(test: &str, program: &str, options: &[&str]) -> Said {
 /// The derivative is 0, and what its terms leave is below 1e-290 in native code.
 #[test]
 fn what_cancelling_terms_leave_is_zero() {
-    let said = gradcheck("zero", "(def f Float (x : Float) (div (mul x x) (mul x x)))", &[]);
+    let said = checked("zero", "(def f Float (x : Float) (div (mul x x) (mul x x)))", &[]);
     assert_eq!(said.status, Some(0), "{}{}", said.table, said.messages);
 }
 
@@ -49,10 +54,41 @@ fn roundings_of_terms_that_cancel_agree() {
     for v in ["2.3", "2.3e-7", "2.3e7"] {
         let program = format!("{entropy}\n(def example (Vec Float) () (Vec_init {v}))");
         for seed in 1..6 {
-            let said = gradcheck("cancelled", &program, &["--seed", &seed.to_string(), "--math", "exact"]);
+            let said = checked("cancelled", &program, &["--seed", &seed.to_string(), "--math", "exact"]);
             assert_eq!(said.status, Some(0), "{v}: {}{}", said.table, said.messages);
         }
     }
+}
+
+/// Near this point the derivative jumps, which is no rounding: at the point itself the two take other branches.
+#[test]
+fn derivatives_that_take_other_branches_disagree() {
+    let program = "(def larger Float (v : Vec Float)
+  (if (gt (index 0 v) (index 1 v)) (index 0 v) (index 1 v)))
+(def [rev larger] (Vec Float) ((v : Vec Float) (dr : Float))
+  (if (gte (index 0 v) (index 1 v)) (Vec_init dr 0.0) (Vec_init 0.0 dr)))
+(def example (Vec Float) () (Vec_init 1.0 1.0))";
+    let said = checked("branches", program, &["--points", "1", "--fun", "larger"]);
+    assert_eq!(said.status, Some(1), "{}{}", said.table, said.messages);
+    assert!(said.messages.contains("`[fwd larger]` and `[rev larger]` disagree"), "{}", said.messages);
+}
+
+/// Where the interpreter has done its part, native code goes on alone; without native code, the interpreter does.
+#[test]
+fn the_interpreter_has_a_limit_where_native_code_agrees() {
+    with_large_stack(|| {
+        let text = "(def f Float (v : Vec Float) (sumbuild (size v) (lam (i : Integer) (sin (index i v)))))";
+        let mut p = cost::pipeline(text, Derivation::Dual).expect("the program is right");
+        let f = FunName::base("f");
+        let entries = gradcheck::prepare(&mut p, &f).expect("it has derivatives");
+        let jit =
+            Jit::new(p.program(), &entries, &SourceInfo::new("p.ks", text), &Options::default()).expect("it compiles");
+        for (jit, accesses, interpreted) in [(Some(&jit), 0, 1), (Some(&jit), u64::MAX, 5), (None, 0, 5)] {
+            let report = gradcheck::check_within(&p, jit, &f, 5, 1, accesses);
+            assert!(report.agrees() && report.points == 5, "{report:?}");
+            assert_eq!(report.interpreted, interpreted, "at most {accesses}");
+        }
+    });
 }
 
 /// A term, 1e-9, is missing in `[rev f]`, beside terms that cancel.
@@ -61,7 +97,7 @@ fn small_mistakes_beside_terms_that_cancel_are_found() {
     let program = "(def f Float (x : Float) (add (div x x) (mul 1.0e-9 x)))
 (def [rev f] Float ((x : Float) (dr : Float)) (mul dr (sub (div 1.0 x) (div x (mul x x)))))
 (def example Float () 2.3)";
-    let said = gradcheck("small-mistake", program, &[]);
+    let said = checked("small-mistake", program, &[]);
     assert_eq!(said.status, Some(1), "{}{}", said.table, said.messages);
     assert!(said.messages.contains("`[fwd f]` and `[rev f]` disagree"), "{}", said.messages);
 }
@@ -71,7 +107,7 @@ fn a_wrong_derivative_by_hand_is_told_by_name() {
     let wrong = "(def f Float (x : Float) (mul x x))
 (def [rev f] Float ((x : Float) (dr : Float)) (mul x dr))
 (def [fwd f] Float ((x : Float) (dx : Float)) (mul 2.0 (mul x dx)))";
-    let said = gradcheck("wrong", wrong, &[]);
+    let said = checked("wrong", wrong, &[]);
     assert_eq!(said.status, Some(1));
     assert!(said.messages.contains("`[fwd f]` and `[rev f]` disagree"), "{}", said.messages);
     assert!(said.messages.contains("`[rev f]` disagrees with differences"), "{}", said.messages);
@@ -85,7 +121,7 @@ fn each_parameter_has_a_row() {
 (def [rev f] (Tuple Float (Tuple) Float) ((s : Tuple Float Integer Float) (dr : Float))
   (let ((w n b) s) (tuple (mul dr (mul b b)) (tuple) (mul dr (mul w b)))))
 (def g Float (x : Float) (mul x x))";
-    let said = gradcheck("rows", program, &["--interpret"]);
+    let said = checked("rows", program, &["--interpret"]);
     assert_eq!(said.status, Some(1));
     assert_eq!(said.table.lines().count(), 5, "a row for w and b, none for n, none for the x of g: {}", said.table);
     let errors = |name: &str| said.row(name)[1..].iter().map(|x| x.parse::<f64>().expect("an error") < 1e-6).collect();
@@ -111,7 +147,7 @@ int32_t rev_cube(void *ctx, double x, double dr, double *out) {{ (void)ctx; *out
         let library = format!("libcube{factor}.so");
         let args = ["-shared", "-fPIC", "c.c", "-o", &library];
         assert!(Command::new("cc").args(args).current_dir(&folder).status().expect("cc runs").success());
-        gradcheck("external", program, &["--link", &library])
+        checked("external", program, &["--link", &library])
     };
     let said = status("3");
     assert_eq!((said.status, said.row("f")[1]), (Some(0), "20"), "{}{}", said.table, said.messages);
@@ -126,7 +162,7 @@ fn stopped_gradients_are_not_compared_with_differences() {
     let program = "(def inner Float (x : Float) (stop_gradient x))
 (def f Float (x : Float) (mul x (inner x)))
 (def g Float (x : Float) (mul x x))";
-    let said = gradcheck("stop", program, &[]);
+    let said = checked("stop", program, &[]);
     assert_eq!(said.status, Some(0), "{}", said.messages);
     assert_eq!(said.row("f")[3..5], ["-", "-"]);
     assert!(!said.row("g")[3..5].contains(&"-"));
@@ -139,7 +175,7 @@ fn sizes_that_must_agree_do() {
     let program = "(def f Float ((n : Integer) (m : Integer) (k : Integer) (a : Tensor 2 Float) (picks : Vec Integer))
   (assert (and (and (eq n m) (eq m k)) (eq k (get$1$2 (size a))))
     (mul (index (tuple (index 0 picks) 0) a) (sum (build n (lam (i : Integer) (index (tuple i i) a)))))))";
-    let said = gradcheck("sizes", program, &["--interpret"]);
+    let said = checked("sizes", program, &["--interpret"]);
     assert_eq!((said.status, said.row("f")[1]), (Some(0), "20"), "{}{}", said.table, said.messages);
 }
 
@@ -152,7 +188,7 @@ fn tensors_without_a_size_are_not_empty_beside_others() {
 (def nested Float (g : Vec n (Vec Float)) (sum (map (lam (row : Vec Float) (sum (bad row))) g)))
 (def tuples Float ((v : Vec h Float) (p : Vec (Tuple Float Float)))
   (add (ts_dot v v) (sum (bad (map (lam (q : Tuple Float Float) (get$1$2 q)) p)))))";
-    let said = gradcheck("unsized", program, &["--points", "3", "--seed", "9"]);
+    let said = checked("unsized", program, &["--points", "3", "--seed", "9"]);
     assert_eq!(said.status, Some(1), "{}{}", said.table, said.messages);
     for name in ["bad", "sized", "nested", "tuples"] {
         assert!(
@@ -177,7 +213,7 @@ fn sizes_that_are_differences_are_not_zero() {
 (def f Float ((n : Integer) (w : Vec (sub n 6) Float)) (sum (bad w)))
 (def g Float ((v : Vec n Float) (w : Vec (sub n m) Float) (u : Vec m Float)) (add (sum (bad w)) (sum (add v v))))";
     for seed in 1..6 {
-        let said = gradcheck("differences", program, &["--points", "3", "--seed", &seed.to_string(), "--interpret"]);
+        let said = checked("differences", program, &["--points", "3", "--seed", &seed.to_string(), "--interpret"]);
         assert_eq!(said.status, Some(1), "{}{}", said.table, said.messages);
         for wrong in
             ["`[rev f]` disagrees with differences", "`[rev g]` disagrees with differences with respect to `w`"]
@@ -192,16 +228,16 @@ fn what_is_empty_at_all_points_is_told() {
     let program = "(def f Float ((v : Vec Float) (x : Float)) (add x (sum v)))
 (def g Float (v : Vec Float) (sum v))
 (def example (Tuple (Vec Float) Float) () (tuple (build 0 (lam (i : Integer) 0.0)) 1.0))";
-    let said = gradcheck("empty", program, &["--interpret", "--points", "3"]);
+    let said = checked("empty", program, &["--interpret", "--points", "3"]);
     assert_eq!(said.status, Some(0), "{}{}", said.table, said.messages);
     let words = "warning: `v` of `f` was empty at all points, so nothing was compared there";
     assert!(said.messages.contains(words), "{}", said.messages);
     assert_eq!(said.row("v")[1..], ["-", "-", "-"]);
     let domain = "(def f Float ((v : Vec Float) (x : Float)) (assert (eq (size v) 0) (add x (sum v))))";
-    let said = gradcheck("empty-domain", domain, &["--interpret", "--points", "3"]);
+    let said = checked("empty-domain", domain, &["--interpret", "--points", "3"]);
     assert_eq!(said.status, Some(0), "{}{}", said.table, said.messages);
     assert!(said.messages.contains(words), "{}", said.messages);
-    let said = gradcheck("empty-one", "(def f Float (v : Vec 0 Float) (sum v))", &["--interpret", "--points", "3"]);
+    let said = checked("empty-one", "(def f Float (v : Vec 0 Float) (sum v))", &["--interpret", "--points", "3"]);
     assert!(said.messages.contains(words), "{}", said.messages);
 }
 
@@ -213,7 +249,7 @@ fn functions_without_a_point_have_their_own_status() {
         ("(def f Float (x : Float) (sqrt (sub x x)))", "its value is finite at"),
     ];
     for (i, (program, words)) in cases.into_iter().enumerate() {
-        let said = gradcheck(&format!("nowhere-{i}"), program, &["--interpret", "--points", "3"]);
+        let said = checked(&format!("nowhere-{i}"), program, &["--interpret", "--points", "3"]);
         assert_eq!(said.status, Some(3), "{program}: {}", said.messages);
         assert!(said.messages.contains(words), "{program}: {}", said.messages);
         assert!(said.messages.contains("`f` was compared at no point"), "{program}: {}", said.messages);
@@ -248,12 +284,12 @@ const NORM: &str = "(def norm Float (v : Vec Float)
 
 #[test]
 fn the_origin_of_a_derivative_that_is_not_finite_is_told() {
-    let said = gradcheck("norm", NORM, &["--interpret"]);
+    let said = checked("norm", NORM, &["--interpret"]);
     assert_eq!(said.status, Some(0), "points near the example agree: {}{}", said.table, said.messages);
     let words = "warning: p.ks:2:3: `div` of 0.5 and 0.0 gives inf, in `[fwd norm]`: `[fwd norm]` is not finite, where \
                  `norm` is, at [0, 0, 0]";
     assert!(said.messages.contains(words), "{}", said.messages);
-    let said = gradcheck("norm", NORM, &["--interpret", "--check-finite"]);
+    let said = checked("norm", NORM, &["--interpret", "--check-finite"]);
     assert_eq!(said.status, Some(1));
     assert!(said.messages.contains("`norm` or a derivative has a result that is not finite"), "{}", said.messages);
 }

@@ -43,7 +43,8 @@ pub enum Property {
     Early,
     /// It depends on a direction.
     Late,
-    /// It is of a vector space: a Float, or tuples and tensors of Floats. Integers have no product with a Float.
+    /// It is of a vector space: a Float, or tuples and tensors of Floats. `2.0 * k` of an Integer is k, so x + x is no
+    /// multiple of x in the types of programs.
     Vector,
     /// Its type alone tells its shape, as that of numbers.
     Fixed,

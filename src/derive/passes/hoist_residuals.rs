@@ -24,7 +24,7 @@ use lm::effect::Effects;
 use lm::prim::{Cost, Prim};
 use lm::rewrites::Rewrites;
 use lm::scope::{occurrences, renamed};
-use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Span, Supply, Var};
 use lm::types::Type;
 use rustc_hash::FxHashSet;
 
@@ -89,15 +89,16 @@ impl HoistResiduals<'_> {
         if kept.is_empty() || !self.rewrites.may(law) {
             return e.clone();
         }
-        let f = Expr::lam(i.clone(), self.with_tensor(n, i, halves, (&kept, again), out)).at(f.span());
+        let f = Expr::lam(i.clone(), self.with_tensor((n, e.span()), i, halves, (&kept, again), out)).at(f.span());
         let args = args[..args.len() - 1].iter().cloned().chain([f]).collect();
         Expr::app(op.clone(), args).at(e.span())
     }
 
-    /// Returns the body that reads the stored values from a tensor; pushes that tensor to `out`.
+    /// Returns the body that reads the stored values from a tensor, which has the size and the place of the loop; pushes
+    /// that tensor to `out`.
     fn with_tensor(
         &mut self,
-        n: &Expr,
+        (n, place): (&Expr, Span),
         i: &Var,
         halves: Halves,
         (kept, again): (&[Var], Vec<Binding>),
@@ -109,7 +110,7 @@ impl HoistResiduals<'_> {
         };
         // Binders of its own: the originals serve the late loop.
         let early = renamed(&Expr::lam(i.clone(), Expr::block(halves.forward, values)), self.supply);
-        let tensor = Expr::prim(Prim::Build, [n.clone(), early]);
+        let tensor = Expr::prim(Prim::Build, [n.clone(), early]).at(place);
         let t = self.supply.fresh("t", tensor.ty().clone());
         out.push(Binding { pattern: Pattern::Var(t.clone()), rhs: tensor });
         let element = Expr::prim(Prim::Index, [Expr::var(i), Expr::var(&t)]);
@@ -181,8 +182,7 @@ fn early_in(e: &Expr, late: &FxHashSet<u32>, facts: &Facts) -> Option<Expr> {
             in_binding.or_else(|| early_in(body, late, facts))
         }
         Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) => {
-            let sizes = args.iter().filter(|a| !matches!(a.kind(), Kind::Lam(..)));
-            sizes.flat_map(|a| early_in(a, late, facts)).next().or_else(|| early_in_loop(e, late, facts))
+            args.iter().find_map(|a| early_in(a, late, facts)).or_else(|| early_in_loop(e, late, facts))
         }
         Kind::App(_, args) => args.iter().find_map(|a| early_in(a, late, facts)),
         Kind::Lam(..) => None,

@@ -38,10 +38,7 @@ pub(super) fn read(
             Place::In(table, i) => Some(Stmt::Memory(Memory::Load(*x, table, i))),
         }
     });
-    let Tables { before, after, mark, .. } = tables;
-    out.extend(mark.map(|mark| Stmt::Memory(Memory::Mark(mark))));
-    out.extend(before.into_iter().chain([with_names(stmt, &names)]).chain(after));
-    out.extend(mark.map(|mark| Stmt::Memory(Memory::Release(mark.into()))));
+    tables.put_around(with_names(stmt, &names), out);
 }
 
 /// Puts what a nest adds to a state behind the nest, where the nest may still read what it adds to.
@@ -66,10 +63,7 @@ pub(super) fn add(
             Place::State | Place::Variable(_) => Some(stmt),
         }
     });
-    let Tables { before, after, mark, .. } = tables;
-    out.extend(mark.map(|mark| Stmt::Memory(Memory::Mark(mark))));
-    out.extend(before.into_iter().chain([stmt]).chain(after));
-    out.extend(mark.map(|mark| Stmt::Memory(Memory::Release(mark.into()))));
+    tables.put_around(stmt, out);
 }
 
 /// Changes or drops the statements in the blocks of one, in order.
@@ -122,6 +116,13 @@ struct Tables<'a> {
 type Transfer<'a> = fn(&mut Tables<'a>, Way, &Operand) -> Operand;
 
 impl<'a> Tables<'a> {
+    /// Puts a nest between the statements that make its tables and those that use them, and frees the tables.
+    fn put_around(self, nest: Stmt, out: &mut Vec<Stmt>) {
+        out.extend(self.mark.map(|mark| Stmt::Memory(Memory::Mark(mark))));
+        out.extend(self.before.into_iter().chain([nest]).chain(self.after));
+        out.extend(self.mark.map(|mark| Stmt::Memory(Memory::Release(mark.into()))));
+    }
+
     fn new(locals: &'a mut Vec<LocalInfo>, nest: &'a Nest, state: [Local; 2], count: &'a Operand) -> Tables<'a> {
         Tables { locals, nest, state, count, known: vec![], before: vec![], after: vec![], mark: None }
     }
