@@ -86,13 +86,13 @@ fn worked_on(module: &Module, effort: Effort, options: &Options) -> Result<Targe
     let cpu = options.target_cpu.as_deref();
     match effort {
         Effort::Least => Target::new(cpu, 0),
-        Effort::Little if options.opt_level > 1 && !is_long(module) => {
-            let target = Target::new(cpu, 1)?;
+        Effort::Little | Effort::Between if options.opt_level > 1 && !is_long(module) => {
+            let target = Target::new(cpu, if effort == Effort::Between { 0 } else { 1 })?;
             let done = module.run_passes(FEW, target.machine(), PassBuilderOptions::create());
             done.map_err(|e| Error::Llvm(e.to_string()))?;
             Ok(target)
         }
-        Effort::Little | Effort::Full => optimised(module, options),
+        Effort::Between | Effort::Little | Effort::Full => optimised(module, options),
     }
 }
 

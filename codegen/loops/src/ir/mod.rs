@@ -312,6 +312,24 @@ impl Function {
     pub fn ty(&self, operand: &Operand) -> Ty {
         operand.ty(&self.locals)
     }
+
+    /// Returns whether a loop only passes rows on: it looks at their sizes and moves pointers to them, but does nothing
+    /// with what is in them. That is little beside what made the rows, so no code is to be spent on its speed.
+    pub fn passes_rows_on(&self, looped: &For) -> bool {
+        let is_outer = |operand: &Operand| {
+            let known = operand.local().is_some_and(|x| self.locals[x.0 as usize].is_size);
+            known || self.ty(operand).element().is_some()
+        };
+        let suits = |stmt: &Stmt| match stmt {
+            Stmt::Let(..) => true,
+            Stmt::Memory(Memory::Load(target, ..)) => is_outer(&Operand::Local(*target)),
+            Stmt::Memory(Memory::Store(_, _, value)) => is_outer(value),
+            Stmt::Memory(Memory::View(..) | Memory::Slid { .. } | Memory::Above(..) | Memory::Before(..)) => true,
+            _ => false,
+        };
+        let looks = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(..) | Memory::Store(..)));
+        looped.body.stmts.iter().all(suits) && looped.body.stmts.iter().any(looks)
+    }
 }
 
 impl Module {

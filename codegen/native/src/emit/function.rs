@@ -180,7 +180,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.leave_scopes(frame, opened);
         let after = built(self.builder.build_int_nsw_add(i, self.i64().const_int(1, false), ""));
         let end = self.branch_to(header);
-        self.end_loop(looped, end);
+        self.end_loop(frame.function(), looped, end);
         index.add_incoming(&[(&from, before), (&after, end)]);
         for ((phi, init), next) in carried.iter().zip(&init).zip(&next) {
             phi.add_incoming(&[(init, before), (next, end)]);

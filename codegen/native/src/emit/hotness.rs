@@ -1,15 +1,16 @@
 //! Estimates how often the code at hand runs in a call of an entry, and so what code it is worth.
 //!
 //! Functions of the run time are inlined where the code may run often, and called where it runs once. So most of
-//! `alloc` is emitted once and not at each place. Loops that are not likely to run, or are between C and the rest, are
-//! neither unrolled nor vectorised. A long function that is called once is not inlined into its caller either.
+//! `alloc` is emitted once and not at each place. Loops that are not likely to run, are between C and the rest, or only
+//! pass rows on, are neither unrolled nor vectorised. A long function that is called once is not inlined into its
+//! caller either.
 
 use super::Emitter;
 use crate::llvm::{self, Hint};
 use inkwell::attributes::AttributeLoc;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::CallSiteValue;
-use loops::ir::{For, Stmt};
+use loops::ir::{For, Function, Stmt};
 
 /// How often code runs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,9 +56,9 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Attaches hints about a loop to the branch that repeats it.
-    pub(super) fn end_loop(&self, looped: &For, last: BasicBlock<'ctx>) {
+    pub(super) fn end_loop(&self, function: &Function, looped: &For, last: BasicBlock<'ctx>) {
         let mut hints = vec![];
-        if self.hotness.rare || self.hotness.c_wrapper {
+        if self.hotness.rare || self.hotness.c_wrapper || function.passes_rows_on(looped) {
             hints.extend([Hint::Rolled, Hint::Scalar]);
         } else {
             hints.extend((self.hotness.nested && looped.carried.is_empty()).then_some(Hint::Abreast(ABREAST)));

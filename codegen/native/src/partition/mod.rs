@@ -34,9 +34,12 @@ const MOST: usize = 24;
 /// How much time of LLVM a function is worth, least first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Effort {
-    /// A slice: it is not optimised, and registers are allocated at level 0.
+    /// A slice: it is not optimised, and its code is generated at level 0.
     Least,
-    /// What is not likely to run, or stands between C and the rest: it goes through a few passes.
+    /// What stands between C and the rest: it goes through a few passes, and its code is generated at level 0. It passes
+    /// on pointers and copies rows, which functions of C do.
+    Between,
+    /// What is not likely to run: it goes through a few passes.
     Little,
     /// Anything else.
     #[default]
@@ -44,7 +47,8 @@ pub(crate) enum Effort {
 }
 
 /// The efforts, and how many times as long their parts are, for as much time.
-const EFFORTS: [(Effort, usize); 3] = [(Effort::Full, 1), (Effort::Little, 2), (Effort::Least, 4)];
+const EFFORTS: [(Effort, usize); 4] =
+    [(Effort::Full, 1), (Effort::Little, 2), (Effort::Between, 4), (Effort::Least, 4)];
 
 /// The attribute of functions between C and the rest.
 pub(crate) const BETWEEN: &str = "lmc.between";
@@ -143,8 +147,8 @@ fn effort_of(function: FunctionValue) -> Effort {
     };
     match () {
         () if has("optnone") => Effort::Least,
+        () if function.get_string_attribute(AttributeLoc::Function, BETWEEN).is_some() => Effort::Between,
         () if has("minsize") => Effort::Little,
-        () if function.get_string_attribute(AttributeLoc::Function, BETWEEN).is_some() => Effort::Little,
         () => Effort::Full,
     }
 }

@@ -115,7 +115,7 @@ fn what_llvm_would_look_at_together_stays_together() {
 fn parts_are_of_functions_that_are_worth_the_same() {
     let parts = parts_of(&program());
     let efforts = ["slice", "between", "f", "ring"].map(|name| with(&parts, name).effort());
-    assert_eq!(efforts, [Effort::Least, Effort::Little, Effort::Full, Effort::Full]);
+    assert_eq!(efforts, [Effort::Least, Effort::Between, Effort::Full, Effort::Full]);
     assert!(with(&parts, "slice").shared.contains("slice") && with(&parts, "a").shared.contains("a"));
     let alone = parts.iter().filter(|part| part.effort() != Effort::Full).map(|part| part.defined.len());
     assert_eq!(alone.collect::<Vec<_>>(), [1, 1]);
