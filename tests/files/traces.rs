@@ -49,6 +49,7 @@ fn of_demo(demo: &Demo, derivation: Derivation) -> Outcome {
     let is_slow = matches!(demo.name, "cnn" | "det" | "gmm" | "lstm" | "minors" | "ode");
     // By dual numbers, each step computes a derivative along each direction.
     let most = match (is_slow, derivation) {
+        (true, Derivation::Dual) if demo.name == "cnn" => 1,
         (true, Derivation::Dual) => 10,
         (true, _) => 20,
         (false, _) => 60,
