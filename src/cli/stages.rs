@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use crate::derive::figures::fig09_11_category as cl;
+use crate::derive::figures::paper003_unary as unary;
 use crate::derive::pipeline::{Pipeline, Stage};
 use crate::trace;
 use clap::ValueEnum;
@@ -87,6 +88,9 @@ fn print_stage(stage: &Stage, program: &Program, options: &StageOptions, out: &m
     if let Some(cost) = &stage.cost {
         cost.to_string().lines().try_for_each(|line| writeln!(out, "{mark}{line}"))?;
         return Ok(writeln!(out)?);
+    }
+    if let (Some((form, language)), Notation::Infix | Notation::Unicode) = (&stage.unary, options.format) {
+        return Ok(writeln!(out, "{}\n", unary::print::definition(form, *language, WIDTH))?);
     }
     let text = match (options.format, &stage.category) {
         (Notation::Infix | Notation::Unicode, Some(category)) => cl::print::definition(category, signs, WIDTH),

@@ -15,17 +15,31 @@ pub enum Derivation {
     /// Dual numbers, D(S) -> D(T); gradients by loops over directions (*Efficient differentiable programming in a
     /// functional array-processing language*, Fig. 7).
     Dual,
+    /// Lists of steps, each a function of one argument, and a sweep backward over them (*Denotationally correct, purely
+    /// functional, efficient reverse-mode automatic differentiation*, Figs. 6-10).
+    Unary,
 }
 
 impl Derivation {
     /// All derivations, in the order of the papers.
-    pub const ALL: [Derivation; 5] =
-        [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split, Derivation::Dual];
+    pub const ALL: [Derivation; 6] = [
+        Derivation::Jacobian,
+        Derivation::Tupled,
+        Derivation::Polymorphic,
+        Derivation::Split,
+        Derivation::Dual,
+        Derivation::Unary,
+    ];
 
     /// The derivations of which the operations of reverse mode are bounded by those of the value (`docs/bound.md`). `dual`
     /// takes a tangent for each number of the argument.
-    pub const BOUNDED: [Derivation; 4] =
-        [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split];
+    pub const BOUNDED: [Derivation; 5] = [
+        Derivation::Jacobian,
+        Derivation::Tupled,
+        Derivation::Polymorphic,
+        Derivation::Split,
+        Derivation::Unary,
+    ];
 
     /// Returns its name in options and in `gdef`.
     pub fn name(self) -> &'static str {
@@ -35,6 +49,7 @@ impl Derivation {
             Derivation::Polymorphic => "polymorphic",
             Derivation::Split => "split",
             Derivation::Dual => "dual",
+            Derivation::Unary => "unary",
         }
     }
 

@@ -31,6 +31,7 @@
 //! | paper | derivation | file |
 //! | --- | --- | --- |
 //! | *Efficient differentiable programming in a functional array-processing language* | dual numbers | [`paper000_dual`] |
+//! | *Denotationally correct, purely functional, efficient reverse-mode automatic differentiation* | lists of functions of one argument | [`paper003_unary`] |
 //!
 //! A further paper gets a file or a folder here, a row above, and rows of [`recipes`](super::recipes). These names are
 //! kept for the papers that are planned:
@@ -38,7 +39,6 @@
 //! | paper | derivation | file |
 //! | --- | --- | --- |
 //! | 001 | sums of functions of one variable | `paper001_sum` |
-//! | 003 | maps as functions of one argument | `paper003_unary` |
 //! | 004 | arrays of dual numbers | `paper004_dual_arrays` |
 
 pub mod by_hand;
@@ -51,6 +51,7 @@ pub mod fig07_08_pairs;
 pub mod fig09_11_category;
 pub mod fig12_15_folds;
 pub mod paper000_dual;
+pub mod paper003_unary;
 pub mod records;
 pub mod shape;
 pub mod symmetry;

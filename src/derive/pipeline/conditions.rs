@@ -26,6 +26,7 @@ impl Pipeline {
             When::SymmetricWithValue => self.symmetry(of, task.mode())?.is_some_and(|parts| parts.has_value()),
             When::Records => self.has_records(of) && self.symmetry(of, Mode::Reverse)?.is_none(),
             When::RecordsInHalves => self.derivation_of(of) == Derivation::Split && self.holds(When::Records, task)?,
+            When::Unary => self.is_unary(of) && self.symmetry(of, Mode::Reverse)?.is_none(),
             When::OwnForward => !is_written(Derivative::D) && self.is_another_forward(of)?,
             When::Dual => {
                 let mode = derivative.mode().unwrap_or(Mode::Forward);

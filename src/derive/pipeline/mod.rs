@@ -27,6 +27,7 @@ mod stages;
 mod state;
 mod strategies;
 mod trace;
+mod unary;
 mod watch;
 mod written;
 

@@ -3,6 +3,7 @@
 use super::records::Recording;
 use super::{Error, Pipeline, Stage, checked};
 use crate::derive::figures::fig09_11_category as category;
+use crate::derive::figures::paper003_unary as unary;
 use crate::derive::recipes::Pass;
 use lm::rewrites::Rewrite;
 use lm::scope::{renamed, substitute};
@@ -47,13 +48,15 @@ pub(in crate::derive) struct Work {
     pub(in crate::derive) def: Def,
     /// The definition in the category language, between the passes that use it.
     pub(in crate::derive) category: Option<category::Def>,
+    /// The definition in UNF, between the passes that use it.
+    pub(in crate::derive) unary: Option<(unary::Def, unary::print::Language)>,
     /// The values that belong to the map, while a pass takes the map alone.
     pub(in crate::derive) recording: Option<Recording>,
 }
 
 impl Work {
     pub(in crate::derive) fn new(def: Def) -> Work {
-        Work { def, category: None, recording: None }
+        Work { def, category: None, unary: None, recording: None }
     }
 
     /// Returns the recorded values, which an earlier pass has made.
@@ -86,6 +89,12 @@ impl Pass {
             Pass::ApplyMaps => cx.maps_applied(def)?,
             Pass::Convert => return Ok(cx.convert(work)),
             Pass::Prune => return Ok(cx.prune(work)),
+            Pass::UnaryForm => return Ok(cx.unary_form(work)),
+            Pass::Target => {
+                work.unary = work.unary.map(|(form, _)| (form, unary::print::Language::Target));
+                return Ok(work);
+            }
+            Pass::Sweep => return cx.swept(work, &task.of),
             Pass::Back => return Ok(cx.back(work)),
             Pass::Rename => cx.copy_named(def, &task.name()),
             Pass::Jacobian => cx.jacobian(def)?,

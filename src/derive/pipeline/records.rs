@@ -43,6 +43,11 @@ pub(in crate::derive) struct Recording {
 }
 
 impl Recording {
+    /// Returns the bindings of the values, and the value of the function.
+    pub(in crate::derive) fn values(&self) -> (Vec<Binding>, Expr) {
+        (self.values.clone(), self.value.clone())
+    }
+
     /// Returns the variables that the map reads: the record, X.
     fn read(&self) -> Vec<Var> {
         free_variables(&Expr::tuple([self.map.clone(), self.argument()]))
@@ -78,6 +83,11 @@ impl Pipeline {
         records && !super::written::is_replaced(&of, Mode::Reverse, &self.written)
     }
 
+    /// Returns whether the reverse derivatives of a function keep what the value computed, by any derivation.
+    pub(in crate::derive) fn keeps_values(&self, of: &FunName) -> bool {
+        self.has_records(of) || self.is_unary(of)
+    }
+
     /// Returns the Jacobian with values that record the needs of the map.
     pub(in crate::derive) fn record_values(&mut self, work: Work, of: &FunName) -> Result<Work, Error> {
         let normal = work.def;
@@ -98,7 +108,7 @@ impl Pipeline {
         let recording = Recording { fun, params, values, value, map };
         let def = recording.forward_half();
         let category = category::prune(&category::convert(&def));
-        Ok(Work { def, category: Some(category), recording: Some(recording) })
+        Ok(Work { def, category: Some(category), recording: Some(recording), unary: None })
     }
 
     /// Returns the reverse half in the category language.

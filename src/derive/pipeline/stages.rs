@@ -7,6 +7,7 @@ use super::trace::{Step, Trace};
 use super::{Error, Pipeline};
 use crate::derive::cost::Comparison;
 use crate::derive::figures::fig09_11_category as category;
+use crate::derive::figures::paper003_unary as unary;
 use crate::derive::recipes::{self, NormalForm, Recipe, Shown, When};
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
 use lm::types::Type;
@@ -17,10 +18,12 @@ use std::sync::Arc;
 pub struct Stage {
     /// The heading.
     pub heading: Arc<str>,
-    /// The definition at this stage, or the meaning of one in the category language.
+    /// The definition at this stage, or the meaning of one in the category language or in UNF.
     pub def: Def,
     /// The definition in the category language, at the stages that have it.
     pub category: Option<category::Def>,
+    /// The definition in UNF, at the stages that have it.
+    pub unary: Option<(unary::Def, unary::print::Language)>,
     /// The type of the record, at the stage that shows it.
     pub record: Option<Type>,
     /// The cost of the definition and of its function, at the stage that shows it.
@@ -76,6 +79,7 @@ impl Pipeline {
             // A reverse derivative written by hand records nothing.
             Shown::Way(recipe, _)
                 if matches!(recipe.when, When::Records | When::RecordsInHalves) && !self.has_records(name) => {}
+            Shown::Way(recipe, _) if recipe.when == When::Unary && !self.is_unary(name) => {}
             Shown::Way(recipe, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
                 // A gradient that needs reverse derivatives by hand has none of these stages.
@@ -117,14 +121,17 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Returns a definition as a stage. A definition in the category language comes with its meaning.
+    /// Returns a definition as a stage. A definition in the category language or in UNF comes with its meaning.
     pub(super) fn stage(&mut self, heading: &str, work: &Work) -> Stage {
-        let def = match &work.category {
-            Some(category) => category::back(category, &mut self.program.supply),
-            None => work.def.clone(),
+        let supply = &mut self.program.supply;
+        let def = match (&work.category, &work.unary) {
+            (Some(category), _) => category::back(category, supply),
+            (None, Some((form, _))) => unary::back(form, supply),
+            (None, None) => work.def.clone(),
         };
         let steps = self.watch.trace.as_mut().map(|trace| trace.take_to(&def.body)).unwrap_or_default();
-        Stage { heading: heading.into(), def, category: work.category.clone(), record: None, cost: None, steps }
+        let (category, unary) = (work.category.clone(), work.unary.clone());
+        Stage { heading: heading.into(), def, category, unary, record: None, cost: None, steps }
     }
 }
 

@@ -12,6 +12,12 @@ pub enum Pass {
     Normal,
     /// Normal form.
     Anf,
+    /// UNF, from normal form.
+    UnaryForm,
+    /// The reverse derivative of UNF, step by step.
+    Target,
+    /// The value and the cotangents, by a sweep forward and one backward over UNF.
+    Sweep,
     /// The category language, from normal form.
     Convert,
     /// The category language without unused values.

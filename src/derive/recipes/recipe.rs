@@ -55,6 +55,8 @@ pub enum When {
     OwnForward,
     /// Forward mode of f goes by pairs: its derivation is `tupled` or `polymorphic`.
     Pairs,
+    /// Reverse mode of f goes through UNF: its derivation is `unary`.
+    Unary,
     /// Derivatives of f are those of dual numbers: its derivation is `dual`.
     Dual,
     /// The condition `Dual` in both modes, for f that gives a Float.
@@ -116,6 +118,7 @@ impl When {
                 "where f has a fold with checkpoints, or is a forward derivative that carries tensors as states"
             }
             When::Pairs => "where the derivation of f is `tupled` or `polymorphic`",
+            When::Unary => "where the derivation of f is `unary`",
             When::Dual => "where the derivation of f is `dual`",
             When::DualToFloat => "where the derivation of f is `dual`, and f gives a Float",
         }
@@ -124,7 +127,8 @@ impl When {
     /// Returns whether the condition asks for the derivation of f, such as `tupled`.
     pub fn asks_for_derivation(self) -> bool {
         match self {
-            When::Records | When::RecordsInHalves | When::Pairs | When::Dual | When::DualToFloat => true,
+            When::Records | When::RecordsInHalves | When::Pairs | When::Unary => true,
+            When::Dual | When::DualToFloat => true,
             When::Always | When::Shown | When::Maps | When::Written | When::External | When::PartOfWritten => false,
             When::OwnForward | When::HalvesWritten | When::Symmetric | When::SymmetricWithValue => false,
         }

@@ -244,6 +244,44 @@ pub(super) static SPLIT_HALVES: Recipe = Recipe {
     source: "working notes, sec. 6.1",
 };
 
+/// The function in UNF.
+pub(super) static UNARY_FORM: Recipe = Recipe {
+    when: When::Always,
+    from: Start::Differentiable,
+    steps: &[
+        step("Source UNF", &[Pass::Normal, Pass::UnaryForm]),
+        step("Target UNF", &[Pass::Target]),
+    ],
+    source: "paper 003, Figs. 6, 7 and 9",
+};
+
+/// Value and cotangent, by the sweep backward over UNF.
+pub(super) static UNARY: Recipe = Recipe {
+    when: When::Unary,
+    from: Start::Differentiable,
+    steps: &[
+        step("The sweep backward", &[Pass::Normal, Pass::UnaryForm, Pass::Sweep]),
+        step("Partially evaluated", &[Pass::Simplify("cotangents"), Pass::Apply, Pass::Simplify("values"), Pass::Place]),
+        quiet(&[Pass::ShareValues]),
+        step("Value and reverse-mode derivative (CSE'd)", TIDY),
+    ],
+    source: "paper 003, Figs. 8 and 10, sec. 5.1",
+};
+
+pub(super) static UNARY_COTANGENT: Recipe = Recipe {
+    when: When::Unary,
+    from: Start::Recipe(&UNARY, Derivative::Vjp),
+    steps: &[quiet(&[Pass::Cotangent, Pass::ShareValues]), step("Reverse-mode derivative (CSE'd)", TIDY)],
+    source: "paper 003, sec. 5.1",
+};
+
+pub(super) static UNARY_HALVES: Recipe = Recipe {
+    when: When::Unary,
+    from: Start::Recipe(&UNARY, Derivative::Vjp),
+    steps: &[quiet(&[Pass::CutRecorded])],
+    source: "working notes, sec. 6.1",
+};
+
 /// The cotangent, by the value's record.
 pub(super) static COTANGENT: Recipe = Recipe {
     when: When::Records,

@@ -11,7 +11,7 @@ use super::pass::Pass;
 use super::recipe::{Recipe, Step};
 use super::rows::{
     BY_MAP, CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, POLYMORPHIC_R, REVERSE, SPLIT,
-    TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
+    TANGENT, TRANSPOSED, TUPLED, UNARY, UNARY_FORM, VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
 use crate::derive::schedule::strategy;
@@ -93,6 +93,17 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
                 Shown::Whole("Forward half", Derivative::SufFwdPass),
                 Shown::Whole("Reverse half", Derivative::SufRevPass),
                 Shown::Whole("Reverse-mode derivative", Derivative::Rev),
+            ];
+            &SHOWN
+        }
+        Derivation::Unary => {
+            static SHOWN: [Shown; 6] = [
+                ORIGINAL,
+                Shown::Form(&MAP_FREE),
+                Shown::Form(&NORMAL),
+                Shown::Form(&UNARY_FORM),
+                Shown::Way(&UNARY, Derivative::Vjp),
+                Shown::Whole("Reverse-mode derivative (CSE'd)", Derivative::Rev),
             ];
             &SHOWN
         }

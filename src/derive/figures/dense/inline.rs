@@ -100,7 +100,7 @@ impl Pipeline {
             return Ok(None);
         }
         let is_unshared = |derivative: &Derivative, of: &FunName| {
-            derivative.mode().is_some_and(|mode| *derivative == mode.derivative()) && !self.has_records(of)
+            derivative.mode().is_some_and(|mode| *derivative == mode.derivative()) && !self.keeps_values(of)
         };
         let def = match name.underived().filter(|(derivative, of)| is_unshared(derivative, of)) {
             Some((derivative, of)) => self.unshared(&of, &derivative, false)?,
