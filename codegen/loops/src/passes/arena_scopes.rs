@@ -37,12 +37,14 @@ fn find_ended(block: &Block, is_inside: bool, ended: &mut FxHashSet<Local>) {
     for (i, stmt) in block.stmts.iter().enumerate() {
         set.extend(stmt.targets().into_iter().map(|x| (x, i)));
     }
-    // Where the block releases to a mark from before, the last time.
-    let released = |stmt: &Stmt| to_mark(stmt).map(|m| set.get(&m).copied());
-    let is_older = |mark: usize, at: usize| {
-        let mut later = block.stmts[at + 1..].iter().filter_map(released);
-        later.any(|other| other.is_none_or(|other| other < mark))
-    };
+    // For each statement, the oldest mark that those behind it release to: 0 for one from before the block, and else one
+    // more than the number of the statement that sets it.
+    let mut oldest = vec![usize::MAX; block.stmts.len() + 1];
+    for (i, stmt) in block.stmts.iter().enumerate().rev() {
+        let released = to_mark(stmt).map(|m| set.get(&m).map_or(0, |at| at + 1));
+        oldest[i] = released.map_or(oldest[i + 1], |mark| mark.min(oldest[i + 1]));
+    }
+    let is_older = |mark: usize, at: usize| oldest[at + 1] <= mark;
     for (i, stmt) in block.stmts.iter().enumerate() {
         if let Stmt::Memory(Memory::Slide(_, piece, m)) = stmt
             && let (Some(piece), Some(m)) = (piece.local(), m.local())
