@@ -97,11 +97,12 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::Unary => {
-            static SHOWN: [Shown; 6] = [
+            static SHOWN: [Shown; 7] = [
                 ORIGINAL,
                 Shown::Form(&MAP_FREE),
                 Shown::Form(&NORMAL),
                 Shown::Form(&UNARY_FORM),
+                Shown::Way(&POLYMORPHIC_R, Derivative::PolymorphicR),
                 Shown::Way(&UNARY, Derivative::Vjp),
                 Shown::Whole("Reverse-mode derivative (CSE'd)", Derivative::Rev),
             ];

@@ -48,7 +48,7 @@ pub fn tests() -> Vec<Trial> {
 /// Largest difference between derivations, relative to the largest Float.
 const CLOSE: f64 = 1e-10;
 
-const RECORDED: [Derivation; 2] = [Derivation::Tupled, Derivation::Split];
+const RECORDED: [Derivation; 3] = [Derivation::Tupled, Derivation::Split, Derivation::Unary];
 
 fn pipeline(text: &str, derivation: Derivation) -> Pipeline {
     let source = Source::new("test.ks", text);

@@ -13,3 +13,4 @@ mod returned_map;
 mod schedule;
 mod strategies;
 mod typing;
+mod unary;
