@@ -11,10 +11,11 @@ use crate::ks::render;
 use crate::ks::source::{Position, Source};
 use indexmap::IndexMap;
 use lm::interp::{ErrorKind, RuntimeError};
-use lm::term::{FunName, Path, Span};
+use lm::term::{Fun, FunName, Path, Span};
 use native::SourceInfo;
 use std::io::IsTerminal;
 use std::mem::take;
+use std::sync::Arc;
 
 /// A program that was read, and its source.
 pub struct Input {
@@ -61,8 +62,8 @@ impl Input {
         Input { source, places, requested, size_checks, pipeline: watch.pipeline(checked), format }
     }
 
-    /// Adds definitions that were checked already. Shows no warnings again.
-    pub fn extended(self, source: Source, checked: Checked, watch: &Watch) -> Input {
+    /// Returns the program again, with more definitions or for other choices. Shows no warnings again.
+    pub fn extended(&self, source: Source, checked: Checked, watch: &Watch) -> Input {
         let mut input = Input::new(source, checked, self.format, watch);
         input.pipeline.take_endless_rules();
         input
@@ -81,7 +82,8 @@ impl Input {
         made.map_err(|error| self.underivable(error))
     }
 
-    fn warn(&mut self) {
+    /// Shows warnings about what was made since the last time.
+    pub fn warn(&mut self) {
         let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(Diagnostic::from).collect();
         self.warn_at(warnings.into_iter());
     }
@@ -113,6 +115,20 @@ impl Input {
                 Err(Failure::Wrong(format!("`{given}` is overloaded; say which: {}", several.join(", "))))
             }
         }
+    }
+
+    /// Returns a function that a command is to measure.
+    ///
+    /// Errors: it has no definition of its own.
+    pub fn measurable(&self, name: &FunName) -> Result<Arc<Fun>, Failure> {
+        let program = self.pipeline.program();
+        let why = match program.defs.get(name) {
+            Some(def) => return Ok(def.fun.clone()),
+            None if program.externals.contains_key(name) => "is external",
+            None => "takes functions",
+        };
+        let message = format!("`{name}` {why}: measure a function of the program that calls it");
+        Err(self.wrong_at(self.place(name).unwrap_or_default(), message))
     }
 
     /// Returns the given functions, or all functions of the file.

@@ -7,7 +7,7 @@
 //! for random programs and the demos; and the page says what the program computes.
 
 use super::each::{self, Outcome, alone};
-use common::cost::{Measured, call, pipeline};
+use common::cost::{call, pipeline};
 use common::families::{families, stays};
 use common::generate_scaled::program;
 use common::page;
@@ -17,6 +17,7 @@ use common::table::{SEED, is_dear, measured_demo, measured_program, row_of_demo}
 use libtest_mimic::Trial;
 use lm::term::FunName;
 use lm::value::Value;
+use lmc::cost::Measured;
 use lmc::demos::Demo;
 use lmc::derive::Derivation;
 use lmc::derive::call_order;

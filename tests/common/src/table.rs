@@ -1,11 +1,12 @@
 //! The table of the cheap-gradient bound, as Markdown: demos, families, random programs, for each derivation.
 
-use super::cost::{Measured, PER_LEVEL, moves, pipeline, point_of_demo, point_of_size, work};
+use super::cost::{measured, pipeline, point_of_demo, point_of_size};
 use super::families::families;
 use super::generate_scaled::program;
 use super::shrink::smallest;
 use lm::interp::Counts;
 use lm::term::FunName;
+use lmc::cost::{Measured, PER_LEVEL, WORK, moves};
 use lmc::demos::{DEMOS, Demo};
 use lmc::derive::Derivation;
 use lmc::with_large_stack;
@@ -36,7 +37,7 @@ pub fn row_of_demo(demo: &Demo, derivation: Derivation) -> String {
     match with_large_stack(|| measured_demo(demo, derivation)) {
         Ok(m) => format!(
             "{start} {} | {} | {} | {:.2} | {} |\n",
-            m.levels,
+            m.levels(),
             kinds(&m.primal),
             kinds(&m.vjp),
             m.per_level(),
@@ -53,7 +54,7 @@ pub fn measured_demo(demo: &Demo, derivation: Derivation) -> Result<Measured, St
     let mut p = pipeline(demo.text, derivation)?;
     let f = FunName::base(demo.fun);
     let point = point_of_demo(&p, &f);
-    Measured::new(&mut p, &f, &point)
+    measured(&mut p, &f, &point)
 }
 
 fn kinds(c: &Counts) -> String {
@@ -68,7 +69,7 @@ pub fn grown() -> String {
     for family in families() {
         for size in family.sizes {
             let ratio = |derivation| match with_large_stack(|| family.measured(*size, derivation)) {
-                Ok(m) => format!("{:.2}", work(&m.vjp) as f64 / m.base() as f64),
+                Ok(m) => format!("{:.2}", m.ratio(&m.vjp, &WORK)),
                 Err(why) => why,
             };
             let ratios = Derivation::BOUNDED.map(ratio).join(" | ");
@@ -95,7 +96,7 @@ pub fn measured_program(text: &str, derivation: Derivation) -> Result<Vec<Measur
         with_large_stack(|| {
             let mut p = pipeline(text, derivation)?;
             let f = FunName::base("f");
-            SIZES.iter().map(|n| point_of_size(&p, *n).and_then(|at| Measured::new(&mut p, &f, &at))).collect()
+            SIZES.iter().map(|n| point_of_size(&p, *n).and_then(|at| measured(&mut p, &f, &at))).collect()
         })
     };
     catch_unwind(measured).unwrap_or_else(|_| Err("panics".into()))
