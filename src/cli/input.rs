@@ -23,6 +23,8 @@ pub struct Input {
     pub source: Source,
     /// The functions as written, in order, each with the place of its name.
     pub places: IndexMap<FunName, Span>,
+    /// The functions that take functions, each with the place of its name. The program has copies of them only.
+    pub templates: IndexMap<FunName, Span>,
     /// The derivatives that the text requests by `gdef`.
     pub requested: Vec<FunName>,
     /// What types with sizes ask for.
@@ -58,8 +60,9 @@ impl Input {
 
     fn new(source: Source, mut checked: Checked, format: ErrorFormat, watch: &Watch) -> Input {
         let (places, requested) = (take(&mut checked.places), take(&mut checked.requested));
+        let templates = take(&mut checked.templates);
         let size_checks = take(&mut checked.size_checks);
-        Input { source, places, requested, size_checks, pipeline: watch.pipeline(checked), format }
+        Input { source, places, templates, requested, size_checks, pipeline: watch.pipeline(checked), format }
     }
 
     /// Returns the program again, with more definitions or for other choices. Shows no warnings again.
@@ -105,6 +108,10 @@ impl Input {
         match fitting.as_slice() {
             [one] => Ok((**one).clone()),
             [] if self.pipeline.program().defs.contains_key(&FunName::base(given)) => Ok(FunName::base(given)),
+            [] if self.templates.keys().any(|name| *name.base == *given || name.to_string() == given) => {
+                let message = "takes functions: name a function of the program that calls it";
+                Err(Failure::Wrong(format!("`{given}` {message}")))
+            }
             [] => {
                 let known: Vec<String> = all.iter().map(|name| name.to_string()).collect();
                 let known = if known.is_empty() { "no functions".into() } else { known.join(", ") };
@@ -119,16 +126,14 @@ impl Input {
 
     /// Returns a function that a command is to measure.
     ///
-    /// Errors: it has no definition of its own.
+    /// Errors: it is external.
     pub fn measurable(&self, name: &FunName) -> Result<Arc<Fun>, Failure> {
-        let program = self.pipeline.program();
-        let why = match program.defs.get(name) {
-            Some(def) => return Ok(def.fun.clone()),
-            None if program.externals.contains_key(name) => "is external",
-            None => "takes functions",
-        };
-        let message = format!("`{name}` {why}: measure a function of the program that calls it");
-        Err(self.wrong_at(self.place(name).unwrap_or_default(), message))
+        match self.pipeline.program().defs.get(name) {
+            Some(def) => Ok(def.fun.clone()),
+            None => {
+                Err(Failure::Wrong(format!("`{name}` is external: measure a function of the program that calls it")))
+            }
+        }
     }
 
     /// Returns the given functions, or all functions of the file.

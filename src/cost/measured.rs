@@ -15,10 +15,10 @@ use lm::value::Value;
 pub enum Error {
     /// The function, or a derivative of it, cannot be made.
     #[error("{0}: {1}")]
-    NotMade(FunName, #[source] pipeline::Error),
+    NotMade(FunName, #[source] Box<pipeline::Error>),
     /// A call stops with an error.
     #[error("{0}: {1}")]
-    Stopped(FunName, #[source] RuntimeError),
+    Stopped(FunName, #[source] Box<RuntimeError>),
 }
 
 /// Returns the value of a call, and what it took.
@@ -26,7 +26,7 @@ pub enum Error {
 /// Errors: the call stops.
 pub fn call(program: &Program, name: &FunName, args: &[Value]) -> Result<(Value, Counts), Error> {
     let mut interpreter = Interpreter::new(program);
-    let value = interpreter.call(name, args).map_err(|error| Error::Stopped(name.clone(), error))?;
+    let value = interpreter.call(name, args).map_err(|error| Error::Stopped(name.clone(), Box::new(error)))?;
     Ok((value, interpreter.counts))
 }
 
@@ -58,7 +58,7 @@ impl Measured {
     pub fn new(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<Measured, Error> {
         let names = counted(f);
         for name in &names {
-            p.require(name).map_err(|error| Error::NotMade(name.clone(), error))?;
+            p.require(name).map_err(|error| Error::NotMade(name.clone(), Box::new(error)))?;
         }
         let [primal, vjp, rev] = &names;
         let program = p.program();

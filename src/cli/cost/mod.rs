@@ -26,9 +26,8 @@ fn cost_watched(options: &CostOptions, format: ErrorFormat, watch: &Watch, out: 
     }
     let mut subject = Subject::new(options, format, watch)?;
     let functions = subject.functions()?;
-    let names = functions.iter().map(|name| name.to_string().chars().count());
-    let mut table = Table { options, width: names.chain([LEAST_WIDTH]).max().unwrap_or(0), out };
-    table.start()?;
+    let width = functions.iter().map(|name| subject.title(name).chars().count()).fold(LEAST_WIDTH, usize::max);
+    let mut table = Table { options, width, is_started: false, out };
     let (mut dear, mut open, mut count, mut unmeasured) = (Vec::new(), Vec::new(), 0, Vec::new());
     for name in &functions {
         let Found { rows, refusals } = subject.measured(name);
@@ -54,7 +53,7 @@ fn outcome(options: &CostOptions, count: usize, dear: &[String], open: &[String]
         () if options.check && !dear.is_empty() => {
             Err(Failure::Wrong(format!("the bound is not met: {}", dear.join("; "))))
         }
-        () if count == 0 => Err(Failure::Wrong("no function was measured, for the reasons above".into())),
+        () if count == 0 => Err(Failure::Wrong("no function was measured".into())),
         () if options.check && !open.is_empty() => {
             Err(Failure::Undecided(format!("{} could not be measured, for the reasons above", open.join(", "))))
         }
@@ -82,18 +81,12 @@ const LEAST_WIDTH: usize = "function".len();
 struct Table<'a> {
     options: &'a CostOptions,
     width: usize,
+    /// Whether the heading was written.
+    is_started: bool,
     out: &'a mut dyn Write,
 }
 
 impl Table<'_> {
-    fn start(&mut self) -> Result<(), Failure> {
-        match self.options.format {
-            Format::Table => writeln!(self.out, "{}", report::heading(self.width))?,
-            Format::Json => {}
-        }
-        Ok(())
-    }
-
     /// Writes the rows of a function: a line for the function, where it is not that of the row before, then those of
     /// its derivatives.
     fn rows(&mut self, rows: &[Row]) -> Result<(), Failure> {
@@ -102,6 +95,10 @@ impl Table<'_> {
             if self.options.format == Format::Json {
                 writeln!(self.out, "{}", report::json(row))?;
                 continue;
+            }
+            if !self.is_started {
+                writeln!(self.out, "{}", report::heading(self.width))?;
+                self.is_started = true;
             }
             let primal = report::primal_line(self.width, row);
             if before.as_ref() != Some(&primal) {
@@ -121,7 +118,7 @@ impl Table<'_> {
                 Format::Json => writeln!(self.out, "{}", report::json_not_measured(name, why))?,
             }
         }
-        if self.options.format == Format::Table {
+        if self.is_started {
             writeln!(self.out, "{}", report::legend())?;
         }
         Ok(())

@@ -70,9 +70,20 @@ impl<'a> Subject<'a> {
         if !self.options.fun.is_empty() {
             return self.input().chosen(&self.options.fun);
         }
-        self.input().chosen(&[])?;
-        let written = self.input().places.keys().filter(|name| name.derivations.is_empty());
-        Ok(written.cloned().collect())
+        let Input { places, templates, .. } = self.input();
+        let mut written: Vec<_> = places.iter().chain(templates).filter(|(f, _)| f.derivations.is_empty()).collect();
+        written.sort_by_key(|(_, place)| place.start);
+        match written.as_slice() {
+            [] => self.input().chosen(&[]),
+            written => Ok(written.iter().map(|(name, _)| (*name).clone()).collect()),
+        }
+    }
+
+    /// Returns the name of a function in the table.
+    pub(super) fn title(&self, name: &FunName) -> String {
+        let chosen = self.input().pipeline.program().defs.contains_key(name);
+        let varying = if chosen { self.input().with_respect_to(name.clone(), &self.options.wrt).ok() } else { None };
+        varying.unwrap_or_else(|| name.clone()).to_string()
     }
 
     /// Measures a function by all derivations, at all sizes.
@@ -96,11 +107,18 @@ impl<'a> Subject<'a> {
     fn refused(&self, name: &FunName) -> Option<Refusal> {
         let input = self.input();
         let closed = |failure| Some(Refusal { failure, is_open: false });
+        let place = input.place(name).or(input.templates.get(name).copied()).unwrap_or_default();
+        let at = |message| closed(input.wrong_at(place, message));
+        if input.pipeline.program().externals.contains_key(name) {
+            return at(format!("`{name}` is external: only operations of the program are counted"));
+        }
+        if input.templates.contains_key(name) {
+            return at(format!("`{name}` takes functions: measure a function of the program that calls it"));
+        }
         let fun = match input.measurable(name) {
             Ok(fun) => fun,
             Err(failure) => return closed(failure),
         };
-        let at = |message| closed(input.wrong_at(input.place(name).unwrap_or_default(), message));
         if takes_or_gives_map(&fun) {
             return at(format!("`{name}` takes or gives a linear map: measure a function that calls it"));
         }
@@ -138,7 +156,7 @@ impl<'a> Subject<'a> {
             input.warn();
             let measured = measured.map_err(|error| match error {
                 Error::Stopped(_, error) => argument.stopped(input, &error),
-                Error::NotMade(_, error) if is_named => input.underivable(error),
+                Error::NotMade(_, error) if is_named => input.underivable(*error),
                 Error::NotMade(name, error) => not_made(input, &name, &error),
             })?;
             let (function, input) = (varying.to_string(), argument.description());
@@ -151,7 +169,7 @@ impl<'a> Subject<'a> {
 /// Returns the whole argument of a size.
 fn point(input: &mut Input, fun: &Fun, argument: &Argument, size: Option<u32>, seed: u64) -> Result<Value, Error> {
     if let Some(name) = argument.function() {
-        input.pipeline.require(name).map_err(|error| Error::NotMade(name.clone(), error))?;
+        input.pipeline.require(name).map_err(|error| Error::NotMade(name.clone(), Box::new(error)))?;
     }
     let program = input.pipeline.program();
     argument.at(fun, size, seed, |name, args| Ok(call(program, name, args)?.0))
