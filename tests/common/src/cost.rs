@@ -6,6 +6,8 @@ use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
 use lmc::cost::Measured;
+use lmc::demos::Demo;
+use lmc::derive::Derivation;
 use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front::{self, Choices};
 use lmc::ks::source::Source;
@@ -51,6 +53,22 @@ fn one_of(ty: &Type) -> Value {
         Type::Integer => Value::Integer(2),
         Type::Tuple(parts) => Value::Tuple(parts.iter().map(one_of).collect()),
         other => panic!("no demo takes {other}"),
+    }
+}
+
+/// The point of a demo as an option of a command: nothing for its `example`, which commands take by themselves.
+///
+/// Errors: what is wrong with the program.
+pub fn input_of_demo(demo: &Demo) -> Result<Option<String>, String> {
+    let p = pipeline(demo.text, Derivation::default())?;
+    let has_example = p.program().defs.contains_key(&FunName::base("example"));
+    Ok((!has_example).then(|| written(&point_of_demo(&p, &FunName::base(demo.fun)))))
+}
+
+fn written(value: &Value) -> String {
+    match value {
+        Value::Tuple(parts) => format!("(tuple {})", parts.iter().map(written).collect::<Vec<_>>().join(" ")),
+        number => number.to_string(),
     }
 }
 

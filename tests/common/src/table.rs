@@ -35,16 +35,27 @@ pub fn demos() -> String {
 pub fn row_of_demo(demo: &Demo, derivation: Derivation) -> String {
     let start = format!("| `{}` | {} |", demo.name, derivation.name());
     match with_large_stack(|| measured_demo(demo, derivation)) {
-        Ok(m) => format!(
-            "{start} {} | {} | {} | {:.2} | {} |\n",
-            m.levels(),
-            kinds(&m.primal),
-            kinds(&m.vjp),
-            m.per_level(),
-            if m.is_cheap() { "met" } else { "not met" }
-        ),
+        Ok(m) => {
+            let counts = [&m.primal, &m.vjp].map(kinds);
+            row_of_counts(demo.name, derivation.name(), m.levels(), counts, m.per_level(), m.is_cheap())
+        }
         Err(why) => format!("{start} {why} |\n"),
     }
+}
+
+/// One row, of counts that are known: adds, mults, nonlinear, moves and MOVES of the function, then of value and
+/// gradient.
+pub fn row_of_counts(
+    demo: &str,
+    derivation: &str,
+    levels: u64,
+    counts: [[u64; 5]; 2],
+    per_level: f64,
+    is_cheap: bool,
+) -> String {
+    let [primal, vjp] = counts.map(|counts| counts.map(|n| n.to_string()).join(" | "));
+    let bound = if is_cheap { "met" } else { "not met" };
+    format!("| `{demo}` | {derivation} | {levels} | {primal} | {vjp} | {per_level:.2} | {bound} |\n")
 }
 
 /// The counts of a demo.
@@ -57,8 +68,8 @@ pub fn measured_demo(demo: &Demo, derivation: Derivation) -> Result<Measured, St
     measured(&mut p, &f, &point)
 }
 
-fn kinds(c: &Counts) -> String {
-    [c.additions, c.multiplications, c.nonlinear, moves(c), c.accesses].map(|n| n.to_string()).join(" | ")
+fn kinds(c: &Counts) -> [u64; 5] {
+    [c.additions, c.multiplications, c.nonlinear, moves(c), c.accesses]
 }
 
 /// The ratio of work, value and gradient over value, of each family at its sizes.
