@@ -1,7 +1,7 @@
 //! The command line. Data goes to stdout, everything else to stderr.
 //!
-//! Exit status: 0 success, 1 an error in the program or its data, 2 a usage error, 3 a check that could not look
-//! everywhere, 101 an internal error.
+//! Exit status: 0 success, 1 an error in the program or its data, or a check that found a fault, 2 a usage error, 3 a
+//! check that could not look everywhere, 101 an internal error.
 
 mod argument;
 mod bench;

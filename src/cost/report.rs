@@ -96,13 +96,12 @@ fn large(number: u64) -> String {
 
 /// Returns the lines below the table.
 pub fn legend() -> String {
-    let sums = WEIGHTS.map(|weights| format!("{} = {}", weights.name, weights.sum));
+    let sums = WEIGHTS.map(|weights| format!("{} = {}", weights.name, weights.sum)).join("; ");
+    let bounded = WORK.name;
     format!(
-        "Ratios: {}, each over\n\
-         that of the function with the Floats of its argument and result, or over {SMALL} where that is less.\n\
-         The bound holds where `{}` is at most 4*max(p,1), p the nesting of array operations. 4*3^p: Theorem 5.4.",
-        sums.join(", "),
-        WORK.name
+        "{sums}.\n\
+         Ratios are of the derivative to the function with the Floats of its argument and result, {SMALL} at least.\n\
+         The bound: {bounded} is at most 4*max(p,1), p the nesting of array operations. 4*3^p: Huot and Shaikhha, Thm 5.4."
     )
 }
 
