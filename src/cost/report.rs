@@ -169,6 +169,6 @@ pub fn json(row: &Row) -> String {
 }
 
 /// Returns a function that was not measured, and the reason, as one JSON object on a line.
-pub fn json_not_measured(function: &str, why: &str) -> String {
-    serde_json::json!({ "function": function, "not_measured": why }).to_string()
+pub fn json_not_measured(function: &str, derivation: Option<&str>, why: &str) -> String {
+    serde_json::json!({ "function": function, "derivation": derivation, "not_measured": why }).to_string()
 }

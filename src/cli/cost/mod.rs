@@ -13,7 +13,7 @@ use crate::cost::report::{self, Row};
 use lm::interp::Counts;
 use options::Format;
 use std::io::Write;
-use subject::{Found, Subject};
+use subject::{Found, Refusal, Subject};
 
 /// Prints counts and ratios. With `--check`, fails where the bound is not met.
 pub fn cost(options: &CostOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
@@ -38,27 +38,31 @@ fn cost_watched(options: &CostOptions, format: ErrorFormat, watch: &Watch, out: 
             if !options.fun.is_empty() {
                 return Err(refusal.failure);
             }
+            let Refusal { failure, derivation, is_open } = refusal;
+            open.extend(is_open.then(|| format!("`{name}`")));
             let name = name.to_string();
-            open.extend(refusal.is_open.then(|| format!("`{name}`")));
-            unmeasured.extend(refusal.failure.message().map(|why| (name, why)));
+            unmeasured.extend(failure.message().map(|why| NotMeasured { name, derivation, why }));
         }
     }
     table.finish(&unmeasured)?;
+    // A function may be refused by several derivations.
+    open.dedup();
     outcome(options, count, &dear, &open)
 }
 
 /// Returns the failure that the command ends in.
 fn outcome(options: &CostOptions, count: usize, dear: &[String], open: &[String]) -> Result<(), Failure> {
-    match () {
-        () if options.check && !dear.is_empty() => {
-            Err(Failure::Wrong(format!("the bound is not met: {}", dear.join("; "))))
-        }
-        () if count == 0 => Err(Failure::Wrong("no function was measured".into())),
-        () if options.check && !open.is_empty() => {
-            Err(Failure::Undecided(format!("{} could not be measured, for the reasons above", open.join(", "))))
-        }
-        () => Ok(()),
+    if options.check && !dear.is_empty() {
+        return Err(Failure::Wrong(format!("the bound is not met: {}", dear.join("; "))));
     }
+    if count == 0 {
+        return Err(Failure::Wrong("no function was measured".into()));
+    }
+    if options.check && !open.is_empty() {
+        let open = open.join(", ");
+        return Err(Failure::Undecided(format!("{open} could not be measured, for the reasons above")));
+    }
+    Ok(())
 }
 
 /// Says where a row is above the bound.
@@ -72,6 +76,13 @@ fn violation(row: &Row) -> String {
     let size = size.map_or(String::new(), |n| format!(" at n = {n}"));
     let (both, bound) = (both.join(" and "), m.bound());
     format!("{both} times the work of `{function}`{size} by {derivation}, more than {bound}")
+}
+
+/// A function that was not measured, by a derivation or at all, with the reason.
+struct NotMeasured {
+    name: String,
+    derivation: Option<&'static str>,
+    why: String,
 }
 
 /// The least width of the column of names.
@@ -111,11 +122,12 @@ impl Table<'_> {
     }
 
     /// Writes the functions that were not measured, and what the columns mean.
-    fn finish(&mut self, unmeasured: &[(String, String)]) -> Result<(), Failure> {
-        for (name, why) in unmeasured {
+    fn finish(&mut self, unmeasured: &[NotMeasured]) -> Result<(), Failure> {
+        for NotMeasured { name, derivation, why } in unmeasured {
+            let by = derivation.map_or(String::new(), |derivation| format!(" by {derivation}"));
             match self.options.format {
-                Format::Table => writeln!(self.out, "`{name}` was not measured: {why}")?,
-                Format::Json => writeln!(self.out, "{}", report::json_not_measured(name, why))?,
+                Format::Table => writeln!(self.out, "`{name}` was not measured{by}: {why}")?,
+                Format::Json => writeln!(self.out, "{}", report::json_not_measured(name, *derivation, why))?,
             }
         }
         if self.is_started {

@@ -18,6 +18,8 @@ use lm::value::Value;
 /// A function that was not measured, with the reason.
 pub(super) struct Refusal {
     pub(super) failure: Failure,
+    /// The derivation, if the reason is one of a derivation.
+    pub(super) derivation: Option<&'static str>,
     /// Whether there is a gradient to measure, as far as is known.
     pub(super) is_open: bool,
 }
@@ -94,7 +96,8 @@ impl<'a> Subject<'a> {
             None => {
                 for way in 0..self.ways.len() {
                     if let Err(failure) = self.measured_by(way, name, &mut found.rows) {
-                        found.refusals.push(Refusal { failure, is_open: true });
+                        let derivation = Some(self.ways[way].0.derivation.name());
+                        found.refusals.push(Refusal { failure, derivation, is_open: true });
                     }
                 }
             }
@@ -106,7 +109,7 @@ impl<'a> Subject<'a> {
     /// Returns why a function has no gradient to measure, if there is a reason that does not depend on derivations.
     fn refused(&self, name: &FunName) -> Option<Refusal> {
         let input = self.input();
-        let closed = |failure| Some(Refusal { failure, is_open: false });
+        let closed = |failure| Some(Refusal { failure, derivation: None, is_open: false });
         let place = input.place(name).or(input.templates.get(name).copied()).unwrap_or_default();
         let at = |message| closed(input.wrong_at(place, message));
         if input.pipeline.program().externals.contains_key(name) {

@@ -123,10 +123,10 @@ fn what_is_not_measured_is_named_with_the_reason() {
         "`count` was not measured: p.ks:7:6: `count` gives no Float: it has no derivative",
         "`whole` was not measured: p.ks:8:6: `whole` takes no Float: it has no derivative",
         "`twice` was not measured: p.ks:9:6: `twice` takes functions: measure a function of the program that calls it",
-        "`pick` was not measured: p.ks:10:49: index 5 is out of range for size 5",
+        "`pick` was not measured by jacobian: p.ks:10:49: index 5 is out of range for size 5",
         "`slope` was not measured: p.ks:11:6: `slope` takes or gives a linear map: measure a function that calls it",
         "`outside` was not measured: p.ks:12:7: `outside` is external: only operations of the program are counted",
-        "`calls` was not measured: p.ks:12:7: `[vjp calls]` cannot be made: `outside` is external, so its derivatives \
+        "`calls` was not measured by jacobian: p.ks:12:7: `[vjp calls]` cannot be made: `outside` is external, so its derivatives \
          are unknown: write `[rev outside]` by `def` or `edef` (E306)",
     ] {
         assert!(printed.lines().any(|line| line == reason), "{reason}\n{printed}");
@@ -141,6 +141,9 @@ fn what_is_not_measured_is_named_with_the_reason() {
     let expected = "error: `pick`, `calls` could not be measured, for the reasons above\n";
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(3), expected));
     assert_eq!(cost(&directory, &["--sizes", "5"]).status.code(), Some(0));
+    // Each is named once, whatever the derivations are.
+    let output = cost(&directory, &["--sizes", "5", "--check", "--derivation", "jacobian,split"]);
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(3), expected));
 }
 
 #[test]
