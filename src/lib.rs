@@ -19,6 +19,7 @@
 
 pub mod benchmark;
 pub mod cli;
+pub mod cost;
 pub mod demos;
 pub mod derive;
 pub mod gradbench;

@@ -7,6 +7,8 @@ use crate::derive::schedule::Strategies;
 use crate::derive::{Checkpoint, Derivation};
 use crate::ks::front::Choices;
 use crate::ks::source::Source;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use lm::strategy::VARIANTS;
 
 /// The derivation, and the states that are kept.
@@ -51,6 +53,70 @@ impl ChoiceOptions {
             strategies: self.strategy.strategies(format)?,
             ..Choices::default()
         })
+    }
+}
+
+/// The derivations that a command compares, and the states that are kept.
+#[derive(clap::Args)]
+pub struct SeveralChoicesOptions {
+    /// The derivations of the derivatives, each measured by itself.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Chosen::One(Derivation::default())])]
+    derivation: Vec<Chosen>,
+    #[command(flatten)]
+    checkpoint: CheckpointOption,
+    #[command(flatten)]
+    strategy: StrategyOption,
+}
+
+impl SeveralChoicesOptions {
+    /// Returns the choices, one for each derivation, in the order of [`Derivation::ALL`]; at least one.
+    ///
+    /// Errors: those of the file of strategies.
+    pub fn choices(&self, format: ErrorFormat) -> Result<Vec<Choices>, Failure> {
+        let strategies = self.strategy.strategies(format)?;
+        let is_chosen = |derivation: &Derivation| {
+            self.derivation.iter().any(|chosen| matches!(chosen, Chosen::All) || *chosen == Chosen::One(*derivation))
+        };
+        let of = |derivation| Choices {
+            derivation,
+            checkpoint: self.checkpoint.of_runs(),
+            strategies: strategies.clone(),
+            ..Choices::default()
+        };
+        Ok(Derivation::ALL.into_iter().filter(is_chosen).map(of).collect())
+    }
+}
+
+/// A value of an option that takes several derivations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chosen {
+    All,
+    One(Derivation),
+}
+
+impl Chosen {
+    /// `all`, then each derivation there is.
+    const VALUES: [Chosen; Derivation::ALL.len() + 1] = {
+        let mut values = [Chosen::All; Derivation::ALL.len() + 1];
+        let mut i = 0;
+        while i < Derivation::ALL.len() {
+            values[i + 1] = Chosen::One(Derivation::ALL[i]);
+            i += 1;
+        }
+        values
+    };
+}
+
+impl ValueEnum for Chosen {
+    fn value_variants<'a>() -> &'a [Chosen] {
+        &Chosen::VALUES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Chosen::All => Some(PossibleValue::new("all").help("All of these")),
+            Chosen::One(derivation) => derivation.to_possible_value(),
+        }
     }
 }
 

@@ -45,6 +45,15 @@ impl Failure {
         status
     }
 
+    /// Returns the message with its place; nothing if it was printed already.
+    pub fn message(self) -> Option<String> {
+        match self.clipped() {
+            Failure::Wrong(text) | Failure::Undecided(text) | Failure::Usage(text) => Some(text),
+            Failure::WrongAt(file, Position { line, column }, text) => Some(format!("{file}:{line}:{column}: {text}")),
+            Failure::Shown | Failure::BrokenPipe => None,
+        }
+    }
+
     /// Returns the same without what is too long to read.
     fn clipped(self) -> Failure {
         match self {

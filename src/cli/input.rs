@@ -11,10 +11,11 @@ use crate::ks::render;
 use crate::ks::source::{Position, Source};
 use indexmap::IndexMap;
 use lm::interp::{ErrorKind, RuntimeError};
-use lm::term::{FunName, Path, Span};
+use lm::term::{Fun, FunName, Path, Span};
 use native::SourceInfo;
 use std::io::IsTerminal;
 use std::mem::take;
+use std::sync::Arc;
 
 /// A program that was read, and its source.
 pub struct Input {
@@ -22,6 +23,8 @@ pub struct Input {
     pub source: Source,
     /// The functions as written, in order, each with the place of its name.
     pub places: IndexMap<FunName, Span>,
+    /// The functions that take functions, each with the place of its name. The program has copies of them only.
+    pub templates: IndexMap<FunName, Span>,
     /// The derivatives that the text requests by `gdef`.
     pub requested: Vec<FunName>,
     /// What types with sizes ask for.
@@ -57,12 +60,13 @@ impl Input {
 
     fn new(source: Source, mut checked: Checked, format: ErrorFormat, watch: &Watch) -> Input {
         let (places, requested) = (take(&mut checked.places), take(&mut checked.requested));
+        let templates = take(&mut checked.templates);
         let size_checks = take(&mut checked.size_checks);
-        Input { source, places, requested, size_checks, pipeline: watch.pipeline(checked), format }
+        Input { source, places, templates, requested, size_checks, pipeline: watch.pipeline(checked), format }
     }
 
-    /// Adds definitions that were checked already. Shows no warnings again.
-    pub fn extended(self, source: Source, checked: Checked, watch: &Watch) -> Input {
+    /// Returns the program again, with more definitions or for other choices. Shows no warnings again.
+    pub fn extended(&self, source: Source, checked: Checked, watch: &Watch) -> Input {
         let mut input = Input::new(source, checked, self.format, watch);
         input.pipeline.take_endless_rules();
         input
@@ -81,7 +85,8 @@ impl Input {
         made.map_err(|error| self.underivable(error))
     }
 
-    fn warn(&mut self) {
+    /// Shows warnings about what was made since the last time.
+    pub fn warn(&mut self) {
         let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(Diagnostic::from).collect();
         self.warn_at(warnings.into_iter());
     }
@@ -103,6 +108,10 @@ impl Input {
         match fitting.as_slice() {
             [one] => Ok((**one).clone()),
             [] if self.pipeline.program().defs.contains_key(&FunName::base(given)) => Ok(FunName::base(given)),
+            [] if self.templates.keys().any(|name| *name.base == *given || name.to_string() == given) => {
+                let message = "takes functions: name a function of the program that calls it";
+                Err(Failure::Wrong(format!("`{given}` {message}")))
+            }
             [] => {
                 let known: Vec<String> = all.iter().map(|name| name.to_string()).collect();
                 let known = if known.is_empty() { "no functions".into() } else { known.join(", ") };
@@ -111,6 +120,18 @@ impl Input {
             several => {
                 let several: Vec<String> = several.iter().map(|name| format!("'{name}'")).collect();
                 Err(Failure::Wrong(format!("`{given}` is overloaded; say which: {}", several.join(", "))))
+            }
+        }
+    }
+
+    /// Returns a function that a command is to measure.
+    ///
+    /// Errors: it is external.
+    pub fn measurable(&self, name: &FunName) -> Result<Arc<Fun>, Failure> {
+        match self.pipeline.program().defs.get(name) {
+            Some(def) => Ok(def.fun.clone()),
+            None => {
+                Err(Failure::Wrong(format!("`{name}` is external: measure a function of the program that calls it")))
             }
         }
     }

@@ -1,12 +1,14 @@
 //! The command line. Data goes to stdout, everything else to stderr.
 //!
-//! Exit status: 0 success, 1 an error in the program or its data, 2 a usage error, 3 a check that could not look
-//! everywhere, 101 an internal error.
+//! Exit status: 0 success, 1 an error in the program or its data, or a check that found a fault, 2 a usage error, 3 a
+//! check that could not look everywhere, 101 an internal error.
 
+mod argument;
 mod bench;
 mod check;
 mod choices;
 mod compile;
+mod cost;
 mod demo;
 mod dump;
 mod error_format;
@@ -64,6 +66,8 @@ enum Command {
     Gradcheck(gradcheck::GradcheckOptions),
     /// Measure a function and its derivatives: times, ratios, operations and bytes per second.
     Bench(Box<bench::BenchOptions>),
+    /// Count the operations of functions and of their gradients, and compare the ratios with the bound.
+    Cost(cost::CostOptions),
     /// Serve GradBench's protocol on standard input and output.
     Gradbench(gradbench::GradbenchOptions),
     /// List the laws of linear maps, or the schedules that apply them.
@@ -112,6 +116,7 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
         Command::Compile(options) => compile::compile(options, format, &mut out),
         Command::Gradcheck(options) => gradcheck::gradcheck(options, format, &mut out),
         Command::Bench(options) => bench::bench(options, format, &mut out),
+        Command::Cost(options) => cost::cost(options, format, &mut out),
         Command::Gradbench(options) => gradbench::gradbench(options, &mut out),
         Command::Laws(options) => laws::laws(options, &mut out),
         Command::Completions(options) => shell::completions(options, Arguments::command(), &mut out),

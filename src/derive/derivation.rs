@@ -33,13 +33,8 @@ impl Derivation {
 
     /// The derivations of which the operations of reverse mode are bounded by those of the value (`docs/bound.md`). `dual`
     /// takes a tangent for each number of the argument.
-    pub const BOUNDED: [Derivation; 5] = [
-        Derivation::Jacobian,
-        Derivation::Tupled,
-        Derivation::Polymorphic,
-        Derivation::Split,
-        Derivation::Unary,
-    ];
+    pub const BOUNDED: [Derivation; 5] =
+        [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split, Derivation::Unary];
 
     /// Returns its name in options and in `gdef`.
     pub fn name(self) -> &'static str {

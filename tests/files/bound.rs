@@ -4,28 +4,26 @@
 //! work of [vjp f], of [rev f]  <=  4 · levels · max(work of f + Floats of argument and result, 4)
 //! ```
 //!
-//! for random programs and the demos; and the page says what the program computes.
+//! for random programs and programs that grow. `cost` has the demos.
 
-use super::each::{self, Outcome, alone};
-use common::cost::{Measured, call, pipeline};
+use super::each::{self, alone};
+use common::cost::{call, pipeline};
 use common::families::{families, stays};
 use common::generate_scaled::program;
-use common::page;
 use common::random::{cases, seed};
 use common::shrink::smallest;
-use common::table::{SEED, is_dear, measured_demo, measured_program, row_of_demo};
+use common::table::{SEED, is_dear, measured_program};
 use libtest_mimic::Trial;
 use lm::term::FunName;
 use lm::value::Value;
-use lmc::demos::Demo;
+use lmc::cost::Measured;
 use lmc::derive::Derivation;
 use lmc::derive::call_order;
 use lmc::with_large_stack;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
-    let mut tests = each::demo("bound::gradients_of_demos_are_cheap", gradient_of_a_demo_is_cheap);
-    tests.extend(each::demo("bound::the_page_has_the_counts_of_the_demos", page_has_the_counts));
+    let mut tests = Vec::new();
     for family in families() {
         let (name, is_long) = (family.name.clone(), family.grows == "data");
         // Of data, the two largest sizes; the campaign looks at them.
@@ -103,22 +101,6 @@ fn depth_of_calls(text: &str) -> usize {
         called.iter().map(|callee| 1 + below(p, callee)).max().unwrap_or(0)
     }
     below(&p, &FunName::base("f"))
-}
-
-fn gradient_of_a_demo_is_cheap(demo: &Demo) -> Outcome {
-    let m = measured_demo(demo, Derivation::default())?;
-    // The derivative of lgamma, which is one operation, is a function of the prelude.
-    if m.is_cheap() || demo.name == "ex9" { Ok(()) } else { Err(format!("{m:?}")) }
-}
-
-/// `BLESS=1 cargo bench --bench bound` computes the page anew.
-fn page_has_the_counts(demo: &Demo) -> Outcome {
-    let page = page::part("bound", "demos");
-    for derivation in Derivation::BOUNDED {
-        let row = row_of_demo(demo, derivation);
-        assert!(page.contains(&row), "docs/bound.md does not have\n{row}");
-    }
-    Ok(())
 }
 
 /// MOVES, ADDS, MULTS and NLOPS of Fig. 11, by hand.

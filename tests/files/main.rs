@@ -9,6 +9,7 @@ mod bound;
 mod c_interface;
 mod campaign;
 mod category;
+mod cost;
 mod cost_arrays;
 mod derivations;
 mod derivatives;
@@ -42,6 +43,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     bound::tests,
     c_interface::tests,
     category::tests,
+    cost::tests,
     cost_arrays::tests,
     derivations::tests,
     derivatives::tests,

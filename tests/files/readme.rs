@@ -134,6 +134,7 @@ const PAGES: &[&str] = &[
     "docs/embedding.md",
     "docs/loops.md",
     "docs/strategies.md",
+    "docs/bound.md",
 ];
 
 fn examples_print_what_they_say(page: &str) -> Outcome {

@@ -1,5 +1,7 @@
 //! Reverse mode is cheap: exact operation counts, sizes, and their growth.
 
+mod nesting;
+
 use common::cost;
 use common::families::{calls, calls_of_tuples, calls_under_conditionals, doublings, nested_conditionals, sines};
 use lm::interp::{Counts, Interpreter};

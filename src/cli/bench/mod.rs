@@ -86,9 +86,7 @@ fn finish(
 
 /// Returns the sizes in order, or a single `None` if no sizes are given.
 fn sizes(options: &BenchOptions) -> Result<Vec<Option<u32>>, Failure> {
-    let mut sizes: Vec<Option<u32>> = options.sizes.iter().copied().map(Some).collect();
-    sizes.sort();
-    sizes.dedup();
+    let sizes = options.point.in_order();
     if options.plot.is_some() && sizes.len() < 2 {
         return Err(Failure::Usage("a plot needs two sizes at least: say `--sizes 100,1000,10000`".into()));
     }
@@ -99,9 +97,6 @@ fn sizes(options: &BenchOptions) -> Result<Vec<Option<u32>>, Failure> {
         && options.files.iter().any(|file| is_same(file, path))
     {
         return Err(Failure::Usage(format!("the program `{}` would be overwritten", path.display())));
-    }
-    if sizes.is_empty() {
-        sizes.push(None);
     }
     Ok(sizes)
 }

@@ -1,6 +1,7 @@
 //! The options of `lmc bench`.
 
 use crate::benchmark::Entry;
+use crate::cli::argument::PointOptions;
 use crate::cli::choices::ChoiceOptions;
 use crate::cli::native::{NativeOptions, threads};
 use crate::cli::watch::WatchOptions;
@@ -16,15 +17,8 @@ pub struct BenchOptions {
     /// The function to measure.
     #[arg(long = "fun", value_name = "NAME")]
     pub(super) fun: String,
-    /// The argument, an expression of the program such as `model 1000 25 10`; a tuple for several parameters. The
-    /// expression may use n, which takes the values of --sizes. Default: the value of the program's function `example`
-    /// if there is one that fits and --sizes is not given; otherwise random values.
-    #[arg(long, value_name = "EXPRESSION")]
-    pub(super) input: Option<String>,
-    /// The values of n in --input. Without --input, the size of random tensors in each dimension; their elements are
-    /// Floats in [0, 1) and Integers from 0 to n - 1.
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) sizes: Vec<u32>,
+    #[command(flatten)]
+    pub(super) point: PointOptions,
     /// The seed of random arguments, tangents and cotangents.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,

@@ -104,7 +104,8 @@ impl Pipeline {
 
     /// Returns whether a function calls itself, and its derivatives are made here, without records.
     fn is_recursive_by_jacobian(&mut self, name: &FunName) -> Result<bool, Error> {
-        let is_made = !super::written::by_hand(&self.written, &self.program.externals)(name) && !self.keeps_values(name);
+        let is_made =
+            !super::written::by_hand(&self.written, &self.program.externals)(name) && !self.keeps_values(name);
         if !is_made || self.in_progress.contains(name) {
             return Ok(false);
         }

@@ -248,10 +248,7 @@ pub(super) static SPLIT_HALVES: Recipe = Recipe {
 pub(super) static UNARY_FORM: Recipe = Recipe {
     when: When::Always,
     from: Start::Differentiable,
-    steps: &[
-        step("Source UNF", &[Pass::Normal, Pass::UnaryForm]),
-        step("Target UNF", &[Pass::Target]),
-    ],
+    steps: &[step("Source UNF", &[Pass::Normal, Pass::UnaryForm]), step("Target UNF", &[Pass::Target])],
     source: "paper 003, Figs. 6, 7 and 9",
 };
 
@@ -261,7 +258,10 @@ pub(super) static UNARY: Recipe = Recipe {
     from: Start::Differentiable,
     steps: &[
         step("The sweep backward", &[Pass::Normal, Pass::UnaryForm, Pass::Sweep]),
-        step("Partially evaluated", &[Pass::Simplify("cotangents"), Pass::Apply, Pass::Simplify("values"), Pass::Place]),
+        step(
+            "Partially evaluated",
+            &[Pass::Simplify("cotangents"), Pass::Apply, Pass::Simplify("values"), Pass::Place],
+        ),
         quiet(&[Pass::ShareValues]),
         step("Value and reverse-mode derivative (CSE'd)", TIDY),
     ],

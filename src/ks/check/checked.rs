@@ -72,6 +72,8 @@ pub struct Checked {
     pub size_checks: Vec<SizeCheck>,
     /// The place of the name of each definition of the user.
     pub places: IndexMap<FunName, Span>,
+    /// The place of the name of each definition of the user that takes functions. The program has copies of it only.
+    pub templates: IndexMap<FunName, Span>,
 }
 
 impl Checked {

@@ -58,7 +58,12 @@ impl Checker {
         }
         for i in order(headers) {
             match &funs[i] {
-                Some(fun) if takes_functions(fun) => self.for_any_functions(fun),
+                Some(fun) if takes_functions(fun) => {
+                    if !headers[i].is_prelude {
+                        self.checked.templates.insert(fun.name.clone(), headers[i].span);
+                    }
+                    self.for_any_functions(fun);
+                }
                 fun => self.definition(&headers[i], fun.clone()),
             }
         }

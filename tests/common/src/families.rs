@@ -1,10 +1,11 @@
 //! Families of programs that grow: with the length of a chain, with how deep calls or conditionals are nested, with
 //! how deep a recursion goes, with the data. A derivative's cost must grow as the program's does, and no faster.
 
-use super::cost::{Measured, pipeline, point_of_size};
+use super::cost::{measured, pipeline, point_of_size};
 use super::files;
 use lm::term::FunName;
 use lm::value::Value;
+use lmc::cost::Measured;
 use lmc::derive::Derivation;
 
 /// Programs, one for each size.
@@ -34,12 +35,12 @@ impl Family {
         match &self.program {
             Program::OfSize(text) => {
                 let mut p = pipeline(&text(size as usize), derivation)?;
-                Measured::new(&mut p, &f, &Value::Float(0.75))
+                measured(&mut p, &f, &Value::Float(0.75))
             }
             Program::WithPoint(text) => {
                 let mut p = pipeline(text, derivation)?;
                 let point = point_of_size(&p, size)?;
-                Measured::new(&mut p, &f, &point)
+                measured(&mut p, &f, &point)
             }
         }
     }

@@ -1,11 +1,12 @@
 //! The table of the cheap-gradient bound, as Markdown: demos, families, random programs, for each derivation.
 
-use super::cost::{Measured, PER_LEVEL, moves, pipeline, point_of_demo, point_of_size, work};
+use super::cost::{measured, pipeline, point_of_demo, point_of_size};
 use super::families::families;
 use super::generate_scaled::program;
 use super::shrink::smallest;
 use lm::interp::Counts;
 use lm::term::FunName;
+use lmc::cost::{Measured, PER_LEVEL, WORK, moves};
 use lmc::demos::{DEMOS, Demo};
 use lmc::derive::Derivation;
 use lmc::with_large_stack;
@@ -34,16 +35,27 @@ pub fn demos() -> String {
 pub fn row_of_demo(demo: &Demo, derivation: Derivation) -> String {
     let start = format!("| `{}` | {} |", demo.name, derivation.name());
     match with_large_stack(|| measured_demo(demo, derivation)) {
-        Ok(m) => format!(
-            "{start} {} | {} | {} | {:.2} | {} |\n",
-            m.levels,
-            kinds(&m.primal),
-            kinds(&m.vjp),
-            m.per_level(),
-            if m.is_cheap() { "met" } else { "not met" }
-        ),
+        Ok(m) => {
+            let counts = [&m.primal, &m.vjp].map(kinds);
+            row_of_counts(demo.name, derivation.name(), m.levels(), counts, m.per_level(), m.is_cheap())
+        }
         Err(why) => format!("{start} {why} |\n"),
     }
+}
+
+/// One row, of counts that are known: adds, mults, nonlinear, moves and MOVES of the function, then of value and
+/// gradient.
+pub fn row_of_counts(
+    demo: &str,
+    derivation: &str,
+    levels: u64,
+    counts: [[u64; 5]; 2],
+    per_level: f64,
+    is_cheap: bool,
+) -> String {
+    let [primal, vjp] = counts.map(|counts| counts.map(|n| n.to_string()).join(" | "));
+    let bound = if is_cheap { "met" } else { "not met" };
+    format!("| `{demo}` | {derivation} | {levels} | {primal} | {vjp} | {per_level:.2} | {bound} |\n")
 }
 
 /// The counts of a demo.
@@ -53,11 +65,11 @@ pub fn measured_demo(demo: &Demo, derivation: Derivation) -> Result<Measured, St
     let mut p = pipeline(demo.text, derivation)?;
     let f = FunName::base(demo.fun);
     let point = point_of_demo(&p, &f);
-    Measured::new(&mut p, &f, &point)
+    measured(&mut p, &f, &point)
 }
 
-fn kinds(c: &Counts) -> String {
-    [c.additions, c.multiplications, c.nonlinear, moves(c), c.accesses].map(|n| n.to_string()).join(" | ")
+fn kinds(c: &Counts) -> [u64; 5] {
+    [c.additions, c.multiplications, c.nonlinear, moves(c), c.accesses]
 }
 
 /// The ratio of work, value and gradient over value, of each family at its sizes.
@@ -68,7 +80,7 @@ pub fn grown() -> String {
     for family in families() {
         for size in family.sizes {
             let ratio = |derivation| match with_large_stack(|| family.measured(*size, derivation)) {
-                Ok(m) => format!("{:.2}", work(&m.vjp) as f64 / m.base() as f64),
+                Ok(m) => format!("{:.2}", m.ratio(&m.vjp, &WORK)),
                 Err(why) => why,
             };
             let ratios = Derivation::BOUNDED.map(ratio).join(" | ");
@@ -95,7 +107,7 @@ pub fn measured_program(text: &str, derivation: Derivation) -> Result<Vec<Measur
         with_large_stack(|| {
             let mut p = pipeline(text, derivation)?;
             let f = FunName::base("f");
-            SIZES.iter().map(|n| point_of_size(&p, *n).and_then(|at| Measured::new(&mut p, &f, &at))).collect()
+            SIZES.iter().map(|n| point_of_size(&p, *n).and_then(|at| measured(&mut p, &f, &at))).collect()
         })
     };
     catch_unwind(measured).unwrap_or_else(|_| Err("panics".into()))

@@ -1,5 +1,6 @@
 //! The command line, file by file.
 
+mod cost;
 mod laws;
 mod progress;
 mod strategies;

@@ -71,7 +71,9 @@ impl Printer {
             Step::Var(i) => RcDoc::text(format!("var_{i}")),
             Step::Constant(k) => RcDoc::text(format!("const_{length}({})", constant(k))),
             Step::Dummy(_) => RcDoc::text(format!("const_{length}(_)")),
-            Step::Op { op: Op::Tuple, arity, .. } => RcDoc::text(format!("pair{}_{}", of_several(*arity), length - arity)),
+            Step::Op { op: Op::Tuple, arity, .. } => {
+                RcDoc::text(format!("pair{}_{}", of_several(*arity), length - arity))
+            }
             Step::Op { op, arity, .. } => RcDoc::text(format!("{}_{}", name(op), length - arity)),
             Step::If { yes, no, .. } => {
                 let parts = [yes, no].map(|branch| self.steps(branch, length));

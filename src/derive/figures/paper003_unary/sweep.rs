@@ -17,8 +17,8 @@
 //! Theorem 5.4 does not allow for; and the sums of Fig. 10 over variables take all of those in scope, which makes `dot`
 //! quadratic. Here a step has the cotangents of what occurs in it. Takes: UNF. Gives: bindings.
 
-use super::back::evaluated;
 use super::Def;
+use super::back::evaluated;
 use lm::prim::{JacobianRule, Prim};
 use lm::scope::free_variables;
 use lm::term::{Binding, Expr, Kind, Op, Path, Pattern, Span, Supply, Var, place};

@@ -78,7 +78,8 @@ fn take(step: &Step, list: &mut Vec<Type>) -> Result<(), String> {
             yes
         }
         Step::Binder { op, args, .. } => {
-            let mut values = list[last(values(args))?..].to_vec().into_iter();
+            let first = last(values(args))?;
+            let mut values = (first..length).map(|i| list[i].clone()).collect::<Vec<_>>().into_iter();
             let types = args.iter().map(|arg| match arg {
                 Argument::Value => Ok(values.next().expect("they are counted")),
                 Argument::Function(x, body) => {
