@@ -187,14 +187,15 @@ fn one(stage: &Stage, i: usize) -> String {
 }
 
 /// Checks that the steps follow each other to the stage; from the stage before, if that is of the same function. Stages
-/// in the category language are conversions.
+/// in the category language and in UNF are conversions.
 fn follows(stage: &Stage, before: Option<&Stage>) -> Result<(), String> {
     let steps = &stage.steps;
     if let Some(i) = (1..steps.len()).find(|&i| !alpha::exprs(&steps[i - 1].after, &steps[i].before)) {
         return Err(format!("step {} does not start where the one before ends", i + 1));
     }
+    let is_converted = |stage: &Stage| stage.category.is_some() || stage.unary.is_some();
     let is_rewritten = |before: &&Stage| {
-        before.def.fun.name == stage.def.fun.name && before.category.is_none() && stage.category.is_none()
+        before.def.fun.name == stage.def.fun.name && !is_converted(before) && !is_converted(stage)
     };
     if let Some(before) = before.filter(is_rewritten) {
         let start = steps.first().map_or(&stage.def.body, |step| &step.before);
