@@ -194,9 +194,8 @@ fn follows(stage: &Stage, before: Option<&Stage>) -> Result<(), String> {
         return Err(format!("step {} does not start where the one before ends", i + 1));
     }
     let is_converted = |stage: &Stage| stage.category.is_some() || stage.unary.is_some();
-    let is_rewritten = |before: &&Stage| {
-        before.def.fun.name == stage.def.fun.name && !is_converted(before) && !is_converted(stage)
-    };
+    let is_rewritten =
+        |before: &&Stage| before.def.fun.name == stage.def.fun.name && !is_converted(before) && !is_converted(stage);
     if let Some(before) = before.filter(is_rewritten) {
         let start = steps.first().map_or(&stage.def.body, |step| &step.before);
         if !alpha::defs(&before.def, &Def { body: start.clone(), ..stage.def.clone() }) {
