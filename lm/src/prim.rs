@@ -146,6 +146,11 @@ primitives! {
     VecInit      "Vec_init"      ["t .. -> (Vec t)"]                         Cheap Pure  Structural;
     Fold         "fold"          ["(Lam (Tuple s t) s) s (Vec t) -> s"]      Cheap Pure  Structural;
     Scanl        "scanl"         ["(Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;
+    Map2         "map2"          ["(Lam (Tuple s t) u) (Tensor i s) (Tensor i t) -> (Tensor i u)"] Cheap Fails Structural;
+    Reduce       "reduce"        ["(Lam (Tuple t t) t) t (Vec t) -> t"]      Cheap Pure  Structural;
+    Scanr        "scanr"         ["(Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;
+    Shift1L      "shift1L"       ["(Vec t) -> (Vec t)"]                      Cheap Pure  Structural;
+    Shift1R      "shift1R"       ["(Vec t) -> (Vec t)"]                      Cheap Pure  Structural;
     Checkpoint   "$checkpoint"   ["Integer (Lam (Tuple s t) s) s (Vec t) -> s"] Cheap Pure  Structural;
     States       "$states"       ["Integer (Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;
     Replay       "$replay"       ["Integer (Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;
@@ -222,6 +227,11 @@ impl Prim {
     /// Returns whether evaluating it shows in another way than by its value or an error.
     pub fn has_effect(self) -> bool {
         self.effect() == Shows
+    }
+
+    /// Returns whether derivations and native code know the primitive by others alone: they take its expansion.
+    pub fn is_expanded(self) -> bool {
+        matches!(self, Prim::Map2 | Prim::Reduce | Prim::Scanr | Prim::Shift1L | Prim::Shift1R)
     }
 
     /// Returns the row of a primitive of this table.

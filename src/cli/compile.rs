@@ -95,7 +95,7 @@ fn compile_watched(
     // Makes all outputs before it writes the first, so that an error leaves no files behind.
     let content = |kind: &Emit| match kind {
         Emit::Native(kind) => told("compiling", || module.output(*kind)).map_err(|error| input.not_compiled(error)),
-        Emit::Ks => Ok(text(program, &entries).into_bytes()),
+        Emit::Ks => Ok(text(&input.pipeline.program_as_written(), &entries).into_bytes()),
     };
     let contents = outputs.iter().map(|(kind, _)| content(kind)).collect::<Result<Vec<_>, _>>()?;
     for ((_, path), content) in outputs.iter().zip(contents) {

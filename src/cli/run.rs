@@ -59,17 +59,17 @@ fn run_watched(options: &RunOptions, format: ErrorFormat, watch: &Watch, out: &m
         input.pipeline.keep_maps();
     }
     input.require(&main)?;
-    let program = input.pipeline.program();
     let result = match interprets {
         true => watch.timings.time("running", || {
-            let interpreter = Interpreter::with_output(program, &mut *out);
+            let program = input.pipeline.program_as_written();
+            let interpreter = Interpreter::with_output(&program, &mut *out);
             let mut interpreter = if options.check_finite { interpreter.checking_finite() } else { interpreter };
             interpreter.call(&main, &[])
         }),
         false => {
             let threads = options.threads;
             let options = options.native.options(watch);
-            let mut jit = Jit::new(program, std::slice::from_ref(&main), &input.info(), &options)
+            let mut jit = Jit::new(input.pipeline.program(), std::slice::from_ref(&main), &input.info(), &options)
                 .map_err(|error| input.not_compiled(error))?;
             jit.set_stack(crate::native_stack_size());
             if threads != 1 {

@@ -94,7 +94,8 @@ fn check_with(reading: Reading, options: CheckOptions, timings: &Timings) -> Res
     let is_stage = options.orphan_derivatives;
     let checked = timings.time("checking", || check::check(&forms, prelude_forms(), options)).map(|mut checked| {
         if !is_stage {
-            zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
+            checked.expand_arrays();
+            zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program, &mut checked.with_arrays);
         }
         checked
     });

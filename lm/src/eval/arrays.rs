@@ -61,6 +61,28 @@ impl Evaluator<'_> {
                 }
                 Ok(Val::tensor_of(vec![states.len()], states))
             }
+            (Prim::Map2, [f, v, w]) => {
+                let (v, w) = (v.tensor(), w.tensor());
+                let size = common_size(v, w)?.to_vec();
+                let pairs = v.elements.iter().zip(&w.elements);
+                let elements = pairs.map(|(x, y)| f.call(self, Val::Tuple(vec![x.clone(), y.clone()])));
+                Ok(Val::tensor_of(size, elements.collect::<Result<_, _>>()?))
+            }
+            (Prim::Reduce, [f, unit, v]) => self.array(Prim::Fold, &[f.clone(), unit.clone(), v.clone()], ty),
+            (Prim::Scanr, [f, start, v]) => {
+                let mut states = vec![start.clone()];
+                for x in v.tensor().elements.iter().rev() {
+                    let after = states[states.len() - 1].clone();
+                    states.push(f.call(self, Val::Tuple(vec![after, x.clone()]))?);
+                }
+                states.reverse();
+                Ok(Val::tensor_of(vec![states.len()], states))
+            }
+            (Prim::Shift1L, [v]) => Ok(vector(v.tensor().elements.iter().skip(1))),
+            (Prim::Shift1R, [v]) => {
+                let elements = &v.tensor().elements;
+                Ok(vector(elements.iter().take(elements.len().saturating_sub(1))))
+            }
             (Prim::Checkpoint, [_, f, start, v]) => self.array(Prim::Fold, &[f.clone(), start.clone(), v.clone()], ty),
             (Prim::States, [stride, f, start, v]) => {
                 let all = self.array(Prim::Scanl, &[f.clone(), start.clone(), v.clone()], ty)?;
@@ -122,6 +144,11 @@ fn into(w: &Val, e: &Val) -> Outcome {
         },
         _ => add(&neutral(w), e),
     }
+}
+
+fn vector<'a>(elements: impl Iterator<Item = &'a Val>) -> Val {
+    let elements: Vec<Val> = elements.cloned().collect();
+    Val::tensor_of(vec![elements.len()], elements)
 }
 
 /// Returns the sum from left to right; over nothing, the zero of the type.

@@ -252,7 +252,12 @@ impl Facts {
                 let is_sum_of_numbers = *p == Prim::Build || e.ty().has_fixed_shape();
                 is_sum_of_numbers && self.is_natural(n) && self.is_total_function(f)
             }
-            Kind::App(Op::Prim(Prim::Fold | Prim::Scanl), args) => {
+            Kind::App(Op::Prim(Prim::Map2), args) => {
+                let [f, v, w] = args.as_slice() else { return false };
+                let have_one_size = self.are_equal(&size(v), &size(w));
+                have_one_size && self.is_total_function(f) && self.is_total(v) && self.is_total(w)
+            }
+            Kind::App(Op::Prim(Prim::Fold | Prim::Scanl | Prim::Reduce | Prim::Scanr), args) => {
                 self.is_total_function(&args[0]) && args[1..].iter().all(|a| self.is_total(a))
             }
             Kind::App(Op::Prim(Prim::Loop), args) => {
@@ -377,7 +382,8 @@ impl Facts {
                     _ => size(v),
                 }
             }
-            Kind::App(Op::Prim(Prim::Scanl), args) => Expr::prim(Prim::Add, [self.size_of(&args[2]), Expr::integer(1)]),
+            Kind::App(Op::Prim(Prim::Map2), args) => self.size_of(&args[1]),
+            Kind::App(Op::Prim(Prim::Scanl | Prim::Scanr), args) => Expr::prim(Prim::Add, [self.size_of(&args[2]), Expr::integer(1)]),
             Kind::App(Op::Prim(Prim::VecInit), args) => Expr::integer(args.len() as i64),
             _ => size(v),
         }

@@ -44,6 +44,8 @@ pub(super) fn has_size(e: &Expr) -> bool {
                 | Prim::ZeroOf
                 | Prim::VecInit
                 | Prim::Scanl
+                | Prim::Scanr
+                | Prim::Map2
         ),
         Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
     }

@@ -61,6 +61,14 @@ impl Interpreter<'_> {
             (Prim::Fold, [Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
             (Prim::Scanl, [Function(f), a, Value::Tensor(v)])
             | (Prim::Replay, [_, Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
+            (Prim::Map2, [Function(f), Value::Tensor(v), Value::Tensor(w)]) => self.map2(f, v, w),
+            (Prim::Reduce, [Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
+            (Prim::Scanr, [Function(f), a, Value::Tensor(v)]) => self.scan_from_right(f, a, v),
+            (Prim::Shift1L, [Value::Tensor(v)]) => Ok(self.shifted(v.elements().get(1..).unwrap_or_default())),
+            (Prim::Shift1R, [Value::Tensor(v)]) => {
+                let elements = v.elements();
+                Ok(self.shifted(&elements[..elements.len().saturating_sub(1)]))
+            }
             (Prim::Checkpoint, [_, Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
             (Prim::States, [Integer(stride), Function(f), a, Value::Tensor(v)]) => self.states(*stride, f, a, v),
             (Prim::AddAt, [v, Value::Tensor(pairs)]) => self.add_at(v, pairs),
@@ -133,17 +141,58 @@ impl Interpreter<'_> {
     }
 
     fn scan(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {
+        let results = self.states_of(f, a, v.elements().iter())?;
+        Ok(Value::vector(results))
+    }
+
+    /// Returns the states of a fold from the right, the start last.
+    fn scan_from_right(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {
+        let mut results = self.states_of(f, a, v.elements().iter().rev())?;
+        results.reverse();
+        Ok(Value::vector(results))
+    }
+
+    /// Returns all states of a fold over elements, the start first.
+    fn states_of<'a>(
+        &mut self,
+        f: &Closure,
+        a: &Value,
+        elements: impl Iterator<Item = &'a Value>,
+    ) -> Result<Vec<Value>, RuntimeError> {
         let mut results = vec![a.clone()];
         let mut calls = Calls::of(f);
-        for x in v.elements() {
+        for x in elements {
             let before = results[results.len() - 1].clone();
             let next = calls.value(self, Tuple(vec![before, x.clone()]))?;
             results.push(next);
         }
-        self.counts.accesses += v.elements().len() as u64;
-        self.counts.moves += results.iter().map(own_floats).sum::<u64>();
-        self.counts.shared += results.iter().map(shared_floats).sum::<u64>();
-        Ok(Value::vector(results))
+        self.counts.accesses += results.len() as u64 - 1;
+        self.count_written(&results);
+        Ok(results)
+    }
+
+    fn map2(&mut self, f: &Closure, v: &Tensor, w: &Tensor) -> Outcome {
+        let size = common_size(v, w)?.to_vec();
+        let mut elements = Vec::with_capacity(v.elements().len());
+        let mut calls = Calls::of(f);
+        for (x, y) in v.elements().iter().zip(w.elements()) {
+            elements.push(calls.value(self, Tuple(vec![x.clone(), y.clone()]))?);
+        }
+        self.count_written(&elements);
+        Ok(Value::Tensor(Arc::new(Tensor::new(size, elements))))
+    }
+
+    /// Returns a vector of elements of another one.
+    fn shifted(&mut self, elements: &[Value]) -> Value {
+        self.counts.accesses += elements.len() as u64;
+        self.count_written(elements);
+        Value::vector(elements.to_vec())
+    }
+
+    /// Counts the Floats of the elements of a new tensor.
+    fn count_written(&mut self, elements: &[Value]) {
+        self.counts.moves += elements.iter().map(own_floats).sum::<u64>();
+        self.counts.shared += elements.iter().map(shared_floats).sum::<u64>();
     }
 
     /// Returns the states of a fold before each `stride`-th step, and the last state.

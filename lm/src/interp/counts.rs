@@ -57,8 +57,8 @@ pub(super) fn accesses(e: &Expr) -> u64 {
 // Fig. 11 has a cost of MOVES for each construct of its language:
 //
 //   constant, variable, projection     1        map2, reduce    2 for each step, and the body
-//   op1 e, e op2 e'                    2, 3     scanl           3 for each step, and the body
-//   let                                1        shift           n
+//   op1 e, e op2 e'                    2, 3     scanl, scanr    3 for each step, and the body
+//   let                                1        shift           1 for each element that is left
 //   tuple                              0
 //
 // `Counts::accesses` is this count, with the variables of tensors and functions among the variables. What the

@@ -218,7 +218,12 @@ impl<'a> Sizes<'a> {
             Kind::App(Op::Prim(Prim::VecInit), args) => {
                 vec![Limits::exactly(Polynomial::number(args.len() as i64))]
             }
-            Kind::App(Op::Prim(Prim::Scanl), args) => {
+            Kind::App(Op::Prim(Prim::Map2), args) => self.axes(&args[1]),
+            Kind::App(Op::Prim(Prim::Shift1L | Prim::Shift1R), args) => {
+                let n = self.axes(&args[0]).remove(0);
+                vec![n.minus(&Limits::exactly(Polynomial::number(1)))]
+            }
+            Kind::App(Op::Prim(Prim::Scanl | Prim::Scanr), args) => {
                 let n = self.axes(&args[2]).remove(0);
                 vec![n.plus(&Limits::exactly(Polynomial::number(1)))]
             }
@@ -249,7 +254,7 @@ impl<'a> Sizes<'a> {
             (Kind::App(Op::Prim(p @ Prim::Loop), args), [1, rest @ ..]) => {
                 self.within(*p, args).and_then(|_| self.of_part(rest, &args[2], ask))
             }
-            (Kind::App(Op::Prim(p @ Prim::Fold), args), _) => {
+            (Kind::App(Op::Prim(p @ (Prim::Fold | Prim::Reduce)), args), _) => {
                 self.within(*p, args).and_then(|_| self.of_part(path, &args[1], ask))
             }
             (Kind::App(Op::Prim(Prim::Unzip), args), [_]) if rank(path, e.ty()).is_some() => Some(self.axes(&args[0])),
@@ -323,7 +328,10 @@ impl<'a> Sizes<'a> {
                 Kind::Lam(_, body) => Some(body.clone()),
                 _ => None,
             },
-            Kind::App(Op::Prim(Prim::Scanl), args) => self.within(Prim::Scanl, args).map(|_| args[1].clone()),
+            Kind::App(Op::Prim(p @ (Prim::Scanl | Prim::Scanr)), args) => {
+                self.within(*p, args).map(|_| args[1].clone())
+            }
+            Kind::App(Op::Prim(Prim::Shift1L | Prim::Shift1R), args) => self.element(&args[0]),
             _ => None,
         }
     }

@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
         let of = self.loop_of(p.name(), e, e.span());
         let (x, body) = function(f);
         let is_direction = self.directions.contains(&x.id());
-        let is_state = matches!(p, Prim::Fold | Prim::Scanl | Prim::Loop);
+        let is_state = matches!(p, Prim::Fold | Prim::Scanl | Prim::Reduce | Prim::Scanr | Prim::Loop);
         if is_direction || is_state && of.is_varying {
             self.varying.insert(x.id());
         }
@@ -181,10 +181,15 @@ impl<'a> Walk<'a> {
                 let zeros = Cost::moved(self.sizes.written(w));
                 body.plus(self.whole(e, p, zeros))
             }
-            (Prim::Fold | Prim::Scanl, [f, a, v]) => {
+            (Prim::Map2, [f, v, _]) => {
+                let n = self.sizes.elements(v);
+                self.steps(e, p, &n, f, To::Own).plus(Cost::moved(self.sizes.written(e)))
+            }
+            (Prim::Shift1L | Prim::Shift1R, [_]) => self.whole(e, p, Cost::moved(self.sizes.written(e))),
+            (Prim::Fold | Prim::Reduce | Prim::Scanl | Prim::Scanr, [f, a, v]) => {
                 let n = self.sizes.elements(v);
                 let states = n.plus(&Polynomial::number(1)).times(&self.sizes.floats(a));
-                let kept = if p == Prim::Scanl { states } else { Polynomial::default() };
+                let kept = if matches!(p, Prim::Scanl | Prim::Scanr) { states } else { Polynomial::default() };
                 self.sizes.learn_state(p, args);
                 self.steps(e, p, &n, f, To::Own).plus(Cost::moved(kept))
             }

@@ -179,7 +179,8 @@ impl<'a> Shapes<'a> {
             (Prim::VecInit, _) => {
                 Expr::prim(Prim::VecInit, args.iter().map(|arg| self.shape_of(arg)).collect::<Vec<_>>())
             }
-            (Prim::Scanl, [_, _, v]) if has_fixed_elements(e.ty()) => {
+            (Prim::Map2, [_, v, _]) if has_fixed_elements(e.ty()) => shape::size_of_shape(v.ty(), &self.shape_of(v)),
+            (Prim::Scanl | Prim::Scanr, [_, _, v]) if has_fixed_elements(e.ty()) => {
                 let size = shape::size_of_shape(v.ty(), &self.shape_of(v));
                 Expr::prim(Prim::Add, [size, Expr::integer(1)])
             }
@@ -227,8 +228,23 @@ impl<'a> Shapes<'a> {
                 self.uniform(&definition)
             }
             Kind::App(Op::Prim(Prim::Build), args) => self.uniform_of(&args[1]),
+            Kind::App(Op::Prim(Prim::Map2), args) => {
+                let step = self.step_of_map2(args)?;
+                self.uniform_of(&step)
+            }
             Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => None,
         }
+    }
+
+    /// Returns `λk. let p = (v[k], w[k]) in e` for `map2 (λp. e) v w`.
+    fn step_of_map2(&mut self, args: &[Expr]) -> Option<Expr> {
+        let [f, v, w] = args else { return None };
+        let (Kind::Lam(p, body), Type::Tensor(rank, _)) = (f.kind(), v.ty()) else { return None };
+        let k = self.supply.fresh("k", Type::index(*rank));
+        let element = |v: &Expr| Expr::prim(Prim::Index, [Expr::var(&k), v.clone()]);
+        let pair = Binding { pattern: Pattern::Var(p.clone()), rhs: Expr::tuple([element(v), element(w)]) };
+        let step = Expr::block(vec![pair], body.clone());
+        Some(Expr::lam(k, step))
     }
 
     /// Returns the shape of every value of a function, as far as it is known without an argument.

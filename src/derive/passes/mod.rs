@@ -13,6 +13,7 @@ pub mod carry_states;
 pub mod cse;
 pub mod dce;
 pub mod dead_components;
+pub mod expand_arrays;
 pub mod fuse_sums;
 pub mod hoist_residuals;
 pub mod inline_maps;
@@ -35,6 +36,9 @@ use crate::derive::postcondition::TermPass;
 #[rustfmt::skip]
 /// The table, in the order in which the passes first run.
 pub static PASSES: &[TermPass] = &[
+    TermPass { name: "expand_arrays", violation: expand_arrays::violation,
+        purpose:       "writes primitives on arrays that no derivation has rules for in terms of others",
+        postcondition: "no such primitive is left" },
     TermPass { name: "zeros_of_empty_sums", violation: zeros_of_empty_sums::violation,
         purpose:       "gives a sum over no elements its zero, where the shape of an element is known without one",
         postcondition: "a sum is guarded against an empty range at most once" },

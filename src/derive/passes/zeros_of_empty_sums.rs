@@ -10,19 +10,22 @@
 use crate::derive::figures::shape::Shapes;
 use crate::derive::forms::smallest;
 use crate::derive::postcondition::Facts;
+use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::shape;
-use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Program};
+use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Program};
 use lm::types::Type;
 
-/// Guards each sum of a program that may be over nothing and has a zero then.
-pub fn zeros_of_empty_sums(program: &mut Program) {
+/// Guards each sum of a program that may be over nothing and has a zero then. Does so, too, in definitions of the
+/// program as they are written.
+pub fn zeros_of_empty_sums(program: &mut Program, written: &mut IndexMap<FunName, Def>) {
     let mut supply = std::mem::take(&mut program.supply);
     let effects = Effects::of(program);
-    let guard =
+    let mut guard =
         |def: &Def| Def { body: Guard(Shapes::new(program, &effects, &mut supply)).term(&def.body), ..def.clone() };
-    let guarded: Vec<Def> = program.defs.values().map(guard).collect();
+    let guarded: Vec<Def> = program.defs.values().map(&mut guard).collect();
+    written.values_mut().for_each(|def| *def = guard(def));
     program.defs = guarded.into_iter().map(|def| (def.fun.name.clone(), def)).collect();
     program.supply = supply;
 }

@@ -52,10 +52,11 @@ impl Pipeline {
         Ok(Some(made))
     }
 
-    /// Returns the definition of a function as the program has it, with its linear maps, and with the calls that it marks
-    /// by `$inline`.
+    /// Returns the definition of a function as the program has it: with its linear maps, with the calls that it marks by
+    /// `$inline`, and with all primitives on arrays.
     pub(in crate::derive) fn as_written(&mut self, name: &FunName) -> Result<Def, Error> {
-        if let Some(def) = self.written_with_marks.get(name).or_else(|| self.with_maps.get(name)) {
+        let changed = self.with_arrays.get(name).or_else(|| self.written_with_marks.get(name));
+        if let Some(def) = changed.or_else(|| self.with_maps.get(name)) {
             return Ok(def.clone());
         }
         match self.program.defs.get(name).filter(|_| self.written.contains(name)) {

@@ -10,6 +10,7 @@
 //! In debug builds each is checked again: scoping, and the postcondition of the pass. `state.rs` holds the state.
 
 mod argument;
+mod arrays;
 mod check;
 mod conditions;
 mod dual;
@@ -220,7 +221,8 @@ impl Pipeline {
 ///
 /// Errors: f has no such derivative.
 pub fn record(mut checked: Checked, f: &FunName) -> Result<Type, Error> {
-    zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
+    checked.expand_arrays();
+    zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program, &mut checked.with_arrays);
     let mut pipeline = Pipeline::new(checked);
     let half = f.derived(Derivative::SufFwdPass);
     pipeline.require(&half)?;

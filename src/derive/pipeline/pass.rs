@@ -80,6 +80,7 @@ impl Pass {
     ) -> Result<Work, Error> {
         let def = &work.def;
         work.def = match self {
+            Pass::ExpandArrays => cx.arrays_expanded(def),
             Pass::InlineMarked => cx.with_marked_inlined(def),
             Pass::Normal => cx.normal(def),
             Pass::Anf => cx.anf(def),

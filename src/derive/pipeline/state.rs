@@ -33,6 +33,8 @@ pub struct Pipeline {
     pub(super) unshared: FxHashMap<(FunName, When), Def>,
     /// The calls that the program marks by `$inline`: the callee and the place.
     pub(super) marked: FxHashSet<(FunName, Span)>,
+    /// The definitions with primitives that have an expansion, as they are written.
+    pub(super) with_arrays: IndexMap<FunName, Def>,
     /// The definitions with such calls, before these were inlined.
     pub(super) written_with_marks: FxHashMap<FunName, Def>,
     /// The forward derivatives that carry tensors as states. They are differentiated backwards in another form.
@@ -55,8 +57,10 @@ pub struct Pipeline {
 
 impl Pipeline {
     /// Returns a pipeline for a checked program.
-    pub fn new(checked: Checked) -> Pipeline {
-        let Checked { program, prelude, derivation, checkpoint, strategies, mut chosen, marked, .. } = checked;
+    pub fn new(mut checked: Checked) -> Pipeline {
+        checked.expand_arrays();
+        let Checked { program, prelude, derivation, checkpoint, strategies, mut chosen, marked, with_arrays, .. } =
+            checked;
         choose_for_deep(&program, derivation, &mut chosen);
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
@@ -73,6 +77,7 @@ impl Pipeline {
             watch,
             unshared: FxHashMap::default(),
             marked,
+            with_arrays,
             written_with_marks: FxHashMap::default(),
             carried: FxHashSet::default(),
             in_progress: Vec::new(),
@@ -89,6 +94,7 @@ impl Pipeline {
             let def = pipeline.ruled(&def);
             pipeline.program.defs.insert(def.fun.name.clone(), def);
         }
+        pipeline.rule_written();
         pipeline.inline_all_marked();
         pipeline
     }
@@ -102,6 +108,19 @@ impl Pipeline {
     /// Returns the program, with the derivatives made so far.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// Returns the program, with the derivatives made so far. Its functions on arrays are as they are written, where
+    /// nothing else has changed them.
+    pub fn program_as_written(&self) -> Program {
+        let mut program = self.program.clone();
+        for (name, def) in &self.with_arrays {
+            let is_changed = self.written_with_marks.contains_key(name) || self.with_maps.contains_key(name);
+            if self.keeps_maps || !is_changed {
+                program.defs.insert(name.clone(), def.clone());
+            }
+        }
+        program
     }
 
     /// Returns the program, with the derivatives made so far.

@@ -6,6 +6,8 @@ use lm::term::Mode;
 /// A pass of a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
+    /// Other primitives in place of those on arrays that derivations have no rules for.
+    ExpandArrays,
     /// The bodies of functions in place of calls marked by `$inline`.
     InlineMarked,
     /// Normal form; by the derivation `split`, through the category language.

@@ -66,6 +66,8 @@ pub struct Checked {
     pub chosen: IndexMap<FunName, Derivation>,
     /// The prelude's other definitions. Their variables come from the program's supply.
     pub prelude: IndexMap<FunName, Def>,
+    /// The definitions with primitives that have an expansion, as they are written, once these are expanded.
+    pub with_arrays: IndexMap<FunName, Def>,
     /// The warnings about a legal program, in order of place.
     pub warnings: Vec<Diagnostic>,
     /// What types with sizes ask for, in order of place: what is proved, and what is checked at run time.

@@ -19,8 +19,9 @@ use crate::ks::check::error;
 use crate::ks::check::scope::Meaning;
 use crate::ks::check::shapes::is_shape_of;
 use crate::ks::check::terms::types;
-use crate::ks::check::written::DEFINITIONS;
+use crate::ks::check::written::{DEFINITIONS, Definition};
 use crate::ks::reader::{Sexp, Shape};
+use lm::scheme::Named;
 use lm::term::{Binding, Expr, Kind, Pattern, Span};
 use lm::types::Type;
 
@@ -36,8 +37,18 @@ fn copy_at(s: &Sexp, span: Span) -> Sexp {
 impl Checker {
     /// Returns the body of a definition in place of a call that its typing admits.
     pub(super) fn expand(&mut self, row: &Builtin, number: usize, args: Vec<Expr>, span: Span) -> Option<Expr> {
-        let definition = &DEFINITIONS[number];
-        let (bound, result) = row.instance(&types(&args)).expect("the row was chosen for these arguments");
+        let instance = row.instance(&types(&args)).expect("the row was chosen for these arguments");
+        self.body_at(&DEFINITIONS[number], instance, args, span)
+    }
+
+    /// Returns the body of a definition at some types, in place of a call.
+    pub(super) fn body_at(
+        &mut self,
+        definition: &Definition,
+        (bound, result): (Named, Type),
+        args: Vec<Expr>,
+        span: Span,
+    ) -> Option<Expr> {
         let outer_scope = std::mem::take(&mut self.scope);
         let mut bindings = Vec::new();
         for (name, arg) in definition.params.iter().zip(args) {

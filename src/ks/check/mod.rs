@@ -16,6 +16,7 @@ mod declared;
 mod deriv;
 mod derived_call;
 mod error;
+mod expansions;
 mod expr;
 mod functions;
 mod generic;
@@ -38,6 +39,7 @@ pub mod written;
 
 pub use checked::{Called, CheckOptions, Checked, Record, SizeCheck};
 pub use error::{malformed, unknown_function};
+pub use expansions::expansion;
 
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::Sexp;

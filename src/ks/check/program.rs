@@ -159,6 +159,8 @@ impl Checker {
         let sides = [head.template, head.replacement];
         let sides = sides.map(|side| if are_params_known { self.expr(side) } else { None });
         self.scope.forget(mark);
+        // A rule is applied to terms without these primitives.
+        let sides = sides.map(|side| side.map(|side| self.without_arrays(&side)));
         let [template, replacement] = sides;
         let (template, replacement) = (template?, replacement?);
         let params = params.into_iter().collect::<Option<Vec<Var>>>()?;

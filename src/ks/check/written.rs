@@ -1,4 +1,4 @@
-//! The built-ins that are written in the language: the texts `arrays.ks` and `linalg.ks`, read.
+//! The built-ins that are written in the language: the texts `arrays.ks`, `linalg.ks` and `expansions.ks`, read.
 
 use crate::ks::check::names::symbol;
 use crate::ks::reader::{Sexp, Shape, read};
@@ -19,11 +19,16 @@ pub struct Definition {
     pub is_library: bool,
 }
 
-/// All of them, those of the library last.
+/// Those that the checker replaces, those of the library last.
 pub static DEFINITIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
     let texts = [(include_str!("../arrays.ks"), false), (include_str!("../linalg.ks"), true)];
     let of_text = |(text, is_library)| read(text).forms.into_iter().map(move |form| definition(form, is_library));
     texts.into_iter().flat_map(of_text).collect()
+});
+
+/// The expansions of primitives.
+pub static EXPANSIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
+    read(include_str!("../expansions.ks")).forms.into_iter().map(|form| definition(form, false)).collect()
 });
 
 /// Reads `(def name T ((x : T1) ...) body)`. Panics when it is another form: the text is our own.

@@ -78,6 +78,11 @@ impl Body<'_> {
             | Prim::VecInit
             | Prim::Fold
             | Prim::Scanl
+            | Prim::Map2
+            | Prim::Reduce
+            | Prim::Scanr
+            | Prim::Shift1L
+            | Prim::Shift1R
             | Prim::Checkpoint
             | Prim::States
             | Prim::Replay

@@ -32,7 +32,9 @@ impl Walk<'_> {
                 self.one_size(&v, &w, e.span());
                 size
             }
-            (Prim::Fold | Prim::Scanl, [f, a, v]) => self.fold(p, e, [f, a, v]),
+            (Prim::Fold | Prim::Scanl | Prim::Reduce | Prim::Scanr, [f, a, v]) => self.fold(p, e, [f, a, v]),
+            (Prim::Map2, [f, v, w]) => self.map2(e, [f, v, w]),
+            (Prim::Shift1L | Prim::Shift1R, [v]) => self.shifted(e, v),
             (Prim::Checkpoint | Prim::Replay | Prim::States, [k, f, a, v]) => {
                 self.term(k);
                 self.fold(p, e, [f, a, v])
@@ -141,10 +143,33 @@ impl Walk<'_> {
         let count = sizes[0].as_ref().map(|n| n.shifted(1));
         let each = Box::new(self.each(&state));
         match p {
-            Prim::Fold | Prim::Checkpoint => state,
+            Prim::Fold | Prim::Reduce | Prim::Checkpoint => state,
             Prim::States => self.named(Shape::Tensor(vec![None], each), e.ty(), "_"),
             _ => self.named(Shape::Tensor(vec![count], each), e.ty(), "_"),
         }
+    }
+
+    fn map2(&mut self, e: &Expr, [f, v, w]: [&Expr; 3]) -> Shape {
+        let [left, right] = [v, w].map(|x| self.outermost(x));
+        self.one_size(&left, &right, e.span());
+        let element = self.inside(|walk| {
+            let pair = [(&left, v), (&right, w)].map(|(shape, v)| match (shape, v.ty()) {
+                (Shape::Tensor(_, element), Type::Tensor(_, ty)) => walk.named((**element).clone(), ty, "_"),
+                _ => Shape::Scalar,
+            });
+            walk.apply(f, Shape::Tuple(pair.to_vec()))
+        });
+        match left {
+            Shape::Tensor(sizes, _) => Shape::Tensor(sizes, Box::new(element)),
+            _ => self.unknown(e.ty(), "_"),
+        }
+    }
+
+    /// Returns a vector without one of its elements, if it has any.
+    fn shifted(&mut self, e: &Expr, v: &Expr) -> Shape {
+        let Shape::Tensor(sizes, element) = self.outermost(v) else { return self.unknown(e.ty(), "_") };
+        let less = sizes[0].as_ref().map(|n| n.shifted(-1)).filter(|less| self.bounds.is_not_negative(less));
+        self.named(Shape::Tensor(vec![less], element), e.ty(), "_")
     }
 
     /// Returns what is known of every state: not what changes from step to step.

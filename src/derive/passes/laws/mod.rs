@@ -5,6 +5,7 @@
 //! with each other.
 
 mod calls;
+mod expansions;
 mod jacobian;
 mod law;
 mod maps;
@@ -17,5 +18,7 @@ pub use law::PassLaw;
 
 /// Returns the laws of all passes.
 pub fn all() -> impl Iterator<Item = &'static PassLaw> {
-    [names::LAWS, maps::LAWS, sharing::LAWS, calls::LAWS, jacobian::LAWS, programs::LAWS].into_iter().flatten()
+    let families =
+        [expansions::LAWS, names::LAWS, maps::LAWS, sharing::LAWS, calls::LAWS, jacobian::LAWS, programs::LAWS];
+    families.into_iter().flatten()
 }

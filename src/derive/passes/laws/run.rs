@@ -4,11 +4,12 @@ use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::paper000_dual::apart::apart;
 use crate::derive::passes::{
-    add_destinations, anf, apply, apply_maps, arrays, carry_states, cse, dce, dead_components, fuse_sums,
+    add_destinations, anf, apply, apply_maps, arrays, carry_states, cse, dce, dead_components, expand_arrays, fuse_sums,
     hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros, merge_calls, pair_recursive_calls,
     simplify, split_pairs, transpose,
 };
 use crate::derive::schedule::strategy;
+use crate::ks::check::expansion;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::rewriter::Rewriter;
@@ -23,6 +24,10 @@ const FUEL: usize = 10_000;
 
 pub(super) fn normalised(def: &Def, supply: &mut Supply) -> Def {
     anf::anf(def, supply, &mut Rewrites::all())
+}
+
+pub(super) fn with_arrays_expanded(def: &Def, supply: &mut Supply) -> Def {
+    expand_arrays::expand_arrays(def, &expansion, supply, &mut Rewrites::all())
 }
 
 /// Returns the Jacobian, as the rules make it.
