@@ -7,7 +7,10 @@ use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::gradcheck::{self, Comparison, Fault, Outside, Report, Worst};
+use crate::ks::diagnostic::Diagnostic;
+use lm::interp::Regrouped;
 use lm::term::{FunName, Program};
+use lm::value::Value;
 use native::Jit;
 use std::io::Write;
 
@@ -103,6 +106,9 @@ fn warnings(input: &Input, f: &FunName, report: &Report, format: ErrorFormat) {
     if let Some((point, error)) = &report.not_finite {
         warn(&format!("{}, at {}", input.placed(error), shortened(point)), format);
     }
+    if let Some((point, found)) = &report.regrouped {
+        input.warn_at([depends_on_grouping(point, found)].into_iter());
+    }
     if report.stops_gradients && report.points > 0 {
         warn(&format!("`{f}` uses `stop_gradient`, so it was not compared with differences"), format);
     }
@@ -120,6 +126,16 @@ fn warnings(input: &Input, f: &FunName, report: &Report, format: ErrorFormat) {
         );
         warn(&text, format);
     }
+}
+
+fn depends_on_grouping(point: &Value, found: &Regrouped) -> Diagnostic {
+    let Regrouped { span, from_left, in_halves } = found;
+    let [from_left, in_halves, point] = [from_left, in_halves, point].map(shortened);
+    let message = format!(
+        "the value of this `reduce` depends on the grouping: {from_left} from the left, {in_halves} in halves, at {point}"
+    );
+    let remedy = "give `reduce` an associative function and its unit, or use `fold`, which goes from the left";
+    Diagnostic::warning("W408", message).at(*span).remedy(remedy)
 }
 
 /// Returns the failure that a command ends in: of functions that disagree; else of functions that were compared nowhere.
@@ -228,7 +244,7 @@ fn nowhere(report: &Report) -> String {
 }
 
 /// Writes a value, cut off at the end of a line, since arrays are long.
-fn shortened(point: &lm::value::Value) -> String {
+fn shortened(point: &Value) -> String {
     const LONGEST: usize = 120;
     let text = point.to_string();
     match text.char_indices().nth(LONGEST) {

@@ -4,10 +4,10 @@ use super::compare::{dot, magnitude, native_distance, relative, size};
 use super::noise::{Compared, Noise, SAMPLES, beyond, jittered};
 use super::report::{Errors, Report};
 use super::tangent::{has_floats, moved, part_that_varies, shifted, varied};
-use super::{Random, calls_externals, example, names, native_limit, stops_gradients, varying_parts};
+use super::{Random, calls_externals, example, names, native_limit, reduces, stops_gradients, varying_parts};
 use crate::derive::pipeline::Pipeline;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
-use lm::term::FunName;
+use lm::term::{FunName, Program};
 use lm::value::Value;
 use native::Jit;
 use std::cell::Cell;
@@ -77,6 +77,8 @@ struct Check<'a> {
     is_native_only: bool,
     /// Whether values at the current point are the interpreter's.
     is_interpreted: bool,
+    /// The program as it is written, where the function uses `reduce`.
+    written: Option<Program>,
     /// What the interpreter has done so far.
     accesses: Cell<u64>,
     /// What it may have done before a point at which it is called.
@@ -113,6 +115,7 @@ impl<'a> Check<'a> {
             by_parameter: 0,
             is_native_only,
             is_interpreted: !is_native_only,
+            written: reduces(pipeline, f),
             accesses: Cell::new(0),
             most_accesses: ACCESSES,
         }
@@ -180,6 +183,7 @@ impl<'a> Check<'a> {
                 return;
             }
         };
+        self.check_grouping(&whole, &parts);
         let dr = self.random.direction(&y);
         let [_, forward, reverse] = names(self.f);
         let (to_forward, to_reverse) = (vec![whole.clone(), ds.clone()], vec![whole.clone(), dr.clone()]);
@@ -206,6 +210,18 @@ impl<'a> Check<'a> {
         let errors = self.errors(&whole, &parts, &vectors);
         self.report.whole.keep_worse(errors, &whole);
         self.compare_parameters(&whole, &parts, vectors);
+    }
+
+    /// Looks for a `reduce` whose value depends on the grouping, until one is found.
+    fn check_grouping(&mut self, whole: &Value, parts: &[Value]) {
+        let Some(program) = self.written.as_ref().filter(|_| self.is_interpreted) else { return };
+        if self.report.regrouped.is_none() {
+            let mut interpreter = Interpreter::new(program).checking_grouping();
+            // A value that stops was told already.
+            drop(interpreter.call(self.f, parts));
+            self.accesses.set(self.accesses.get() + interpreter.counts.accesses);
+            self.report.regrouped = interpreter.regrouped.map(|found| (whole.clone(), found));
+        }
     }
 
     fn takes_one(&self) -> bool {

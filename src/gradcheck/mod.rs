@@ -123,6 +123,14 @@ fn calls_externals(program: &Program, f: &FunName) -> bool {
     reached(program, f).iter().any(|name| program.externals.contains_key(name))
 }
 
+/// Returns the program as it is written, if a function uses `reduce`, itself or through its callees.
+fn reduces(pipeline: &Pipeline, f: &FunName) -> Option<Program> {
+    let program = pipeline.program_as_written();
+    let uses_it = |def: &Def| def.body.any(|e| e.args_of_prim(Prim::Reduce).is_some());
+    let found = reached(&program, f).iter().filter_map(|name| program.defs.get(name)).any(uses_it);
+    found.then_some(program)
+}
+
 /// Returns a function with its callees, direct or not.
 fn reached(program: &Program, f: &FunName) -> IndexSet<FunName> {
     let mut reached = IndexSet::from([f.clone()]);

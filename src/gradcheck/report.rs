@@ -1,7 +1,7 @@
 //! What the check of one function found.
 
 use super::{DIFFERENCES, FORWARD_REVERSE};
-use lm::interp::RuntimeError;
+use lm::interp::{Regrouped, RuntimeError};
 use lm::term::Path;
 use lm::value::Value;
 
@@ -144,6 +144,8 @@ pub struct Report {
     /// The first operation whose result is not finite, and the point: at any point where the check looks for that, else
     /// at points where the value is finite and a derivative is not.
     pub not_finite: Option<(Value, RuntimeError)>,
+    /// The first point at which the value of a `reduce` depended on the grouping, and that `reduce`.
+    pub regrouped: Option<(Value, Regrouped)>,
     /// Whether the check fails at operations whose result is not finite.
     pub checks_finite: bool,
     /// Whether the function uses `stop_gradient`.
@@ -166,6 +168,7 @@ impl Report {
             native_limit,
             stopped: None,
             not_finite: None,
+            regrouped: None,
             checks_finite: false,
             stops_gradients,
             outside: Outside::default(),

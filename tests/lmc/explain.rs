@@ -28,6 +28,7 @@ const WITHOUT_EXAMPLE: [(&str, &str); 13] = [
     ("W405", "given by `lmc compile`; see tests/lmc/cli_files.rs"),
     ("W406", "given by `lmc compile`; see tests/lmc/cli_files.rs"),
     ("W407", "given by `lmc demo`; see tests/lmc/derive/dual.rs"),
+    ("W408", "given by `lmc gradcheck`; see tests/lmc/derive/expand_arrays.rs"),
 ];
 
 /// The codes that the sources of the compiler give.

@@ -383,7 +383,9 @@ impl Facts {
                 }
             }
             Kind::App(Op::Prim(Prim::Map2), args) => self.size_of(&args[1]),
-            Kind::App(Op::Prim(Prim::Scanl | Prim::Scanr), args) => Expr::prim(Prim::Add, [self.size_of(&args[2]), Expr::integer(1)]),
+            Kind::App(Op::Prim(Prim::Scanl | Prim::Scanr), args) => {
+                Expr::prim(Prim::Add, [self.size_of(&args[2]), Expr::integer(1)])
+            }
             Kind::App(Op::Prim(Prim::VecInit), args) => Expr::integer(args.len() as i64),
             _ => size(v),
         }

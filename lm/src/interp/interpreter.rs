@@ -2,6 +2,7 @@
 
 use super::counts::Counts;
 use super::finite::NotFinite;
+use super::grouping::Regrouped;
 use crate::destination::{Destination, Plan, Unread};
 use crate::effect::Effects;
 use crate::runtime_error::{ErrorKind, RuntimeError};
@@ -40,6 +41,10 @@ pub struct Interpreter<'a> {
     pub(super) checks_finite: bool,
     /// The first such operation, until it becomes an error.
     pub(super) not_finite: Option<NotFinite>,
+    /// Whether to look for a `reduce` whose value depends on the grouping.
+    pub(super) checks_grouping: bool,
+    /// The first such `reduce`.
+    pub regrouped: Option<Regrouped>,
     /// The operations so far.
     pub counts: Counts,
 }
@@ -64,6 +69,8 @@ impl<'a> Interpreter<'a> {
             only_uses: FxHashSet::default(),
             checks_finite: false,
             not_finite: None,
+            checks_grouping: false,
+            regrouped: None,
             counts: Counts::default(),
         }
     }

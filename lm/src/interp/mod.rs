@@ -5,8 +5,8 @@
 //! terms without any plan is in `eval`.
 //!
 //! `interpreter` holds the state, `terms` evaluates terms, `prims` and `arrays` the primitives, `vector_space` sums and
-//! products, `accumulate` and `target` in-place addition, `counts` the counts of operations, and `finite` the search for
-//! the first result that is not finite.
+//! products, `accumulate` and `target` in-place addition, `counts` the counts of operations, `finite` the search for the
+//! first result that is not finite, and `grouping` that for a `reduce` whose value depends on the grouping.
 
 mod accumulate;
 mod arrays;
@@ -14,6 +14,7 @@ mod calls;
 mod counts;
 mod finite;
 mod functions;
+mod grouping;
 pub(crate) mod interpreter;
 mod prims;
 mod sizes;
@@ -26,5 +27,6 @@ pub use crate::value::{Closure, Env};
 pub use arrays::BENCH_TIME;
 pub use counts::Counts;
 pub use finite::NotFinite;
+pub use grouping::Regrouped;
 pub use interpreter::Interpreter;
 pub use prims::ranhashdoub;

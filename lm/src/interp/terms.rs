@@ -134,6 +134,9 @@ impl Interpreter<'_> {
     /// Returns the value of the term `p(values)`.
     fn operation(&mut self, p: Prim, values: &[Value], e: &Expr) -> Result<Value, RuntimeError> {
         let outcome = self.prim(p, values, e.ty());
+        if let (true, Ok(value)) = (self.checks_grouping, &outcome) {
+            self.regroup(p, values, value, e.span());
+        }
         self.checked(outcome).map_err(|error| located(error, e.span()))
     }
 

@@ -2,6 +2,7 @@
 //! rewriting.
 
 mod alpha;
+mod array_primitives;
 mod facts;
 mod families;
 mod laws;

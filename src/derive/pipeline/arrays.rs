@@ -17,9 +17,9 @@ impl Pipeline {
             return def.clone();
         }
         let supply = &mut self.program.supply;
-        let expanded = self.watch.steps("expand_arrays", def, supply, |supply, rewrites| {
-            expand_arrays(def, &expansion, supply, rewrites)
-        });
+        let expanded = self
+            .watch
+            .steps("expand_arrays", def, supply, |supply, rewrites| expand_arrays(def, &expansion, supply, rewrites));
         promised("expand_arrays", &expanded, &Facts::new(&self.effects));
         self.ruled(&expanded)
     }

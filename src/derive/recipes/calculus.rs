@@ -67,8 +67,10 @@ pub(super) static NORMAL_MAPS: Recipe =
     in_normal_form(&[quiet(&[Pass::ExpandArrays, Pass::InlineMarked, Pass::InlineMaps]), step("Normal form", SIMPLE)]);
 
 /// The same, with Jacobians in place of their names.
-pub(super) static NORMAL_JACOBIANS: Recipe =
-    in_normal_form(&[quiet(&[Pass::ExpandArrays, Pass::InlineMarked, Pass::InlineJacobians]), step("Normal form", SIMPLE)]);
+pub(super) static NORMAL_JACOBIANS: Recipe = in_normal_form(&[
+    quiet(&[Pass::ExpandArrays, Pass::InlineMarked, Pass::InlineJacobians]),
+    step("Normal form", SIMPLE),
+]);
 
 /// The function with its linear maps as matrices.
 pub(super) static MATRICES: Recipe =

@@ -9,6 +9,7 @@ use crate::ks::check::builtins::{self, Builtin, Meaning, builtin_function};
 use crate::ks::check::checker::Checker;
 use crate::ks::check::copies::takes_functions;
 use crate::ks::check::error;
+use crate::ks::check::expansions::expansion;
 use crate::ks::check::names::{is_projection, old_spelling, projection};
 use crate::ks::check::terms::{apply, argument_type, gather, types};
 use crate::ks::reader::Sexp;
@@ -177,13 +178,25 @@ impl Checker {
 
     /// Returns `$checkpoint k f a v`, for k and `fold f a v`.
     fn checkpoint(&mut self, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
-        let (fold, k) = (args.pop()?, args.pop()?);
+        let (fold, k) = (self.without_reduce(args.pop()?), args.pop()?);
         let (bindings, fold) = fold.as_block();
         let Some(fold) = fold.args_of_prim(Prim::Fold) else { return self.fail(error::no_fold(), span) };
         let (mut all, k) = self.name_of(k);
         all.extend(bindings.iter().cloned());
         let fold = apply(Op::Prim(Prim::Checkpoint), [vec![k], fold.to_vec()].concat(), span);
         Some(Expr::block(all, fold))
+    }
+
+    /// Returns a term that may be a fold, or a `reduce`, as a fold.
+    fn without_reduce(&mut self, e: Expr) -> Expr {
+        let (bindings, last) = e.as_block();
+        match last.args_of_prim(Prim::Reduce) {
+            Some(args) => {
+                let fold = expansion("reduce", args.to_vec(), last.span(), &mut self.supply);
+                Expr::block(bindings.to_vec(), fold).at(e.span())
+            }
+            None => e,
+        }
     }
 
     /// Gives `build` one argument per parameter.

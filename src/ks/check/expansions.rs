@@ -11,21 +11,24 @@ use crate::derive::passes::expand_arrays::{expand_arrays, expanded, has_arrays};
 use crate::ks::check::checked::{CheckOptions, Checked};
 use crate::ks::check::checker::Checker;
 use crate::ks::check::terms::types;
-use crate::ks::check::written::{Definition, EXPANSIONS};
-use lm::prim::Prim;
+use crate::ks::check::written::EXPANSIONS;
 use lm::rewrites::Rewrites;
 use lm::scheme::Rule;
-use lm::term::{Def, Expr, Kind, Op, Span, Supply};
+use lm::term::{Def, Expr, Span, Supply};
 
-/// Returns a primitive on arguments, in terms of others.
+/// Returns the body of a definition of `expansions.ks` in place of a call.
 ///
-/// Panics when the primitive is none of those with an expansion.
-pub fn expansion(p: Prim, args: Vec<Expr>, span: Span, supply: &mut Supply) -> Expr {
+/// Panics when there is no such definition, or it does not take these arguments.
+pub fn expansion(name: &str, args: Vec<Expr>, span: Span, supply: &mut Supply) -> Expr {
     let mut checker = Checker::new(CheckOptions::default());
     std::mem::swap(&mut checker.supply, supply);
-    let expansion = checker.expansion_of(p, args, span);
+    let definition = EXPANSIONS.iter().find(|definition| *definition.name == *name);
+    let definition = definition.unwrap_or_else(|| panic!("`{name}` has no expansion"));
+    let instance = Rule::parse(&definition.typing).instance(&types(&args));
+    let instance = instance.unwrap_or_else(|| panic!("`{name}` does not take {args:?}"));
+    let body = checker.body_at(definition, instance, args, span);
     std::mem::swap(&mut checker.supply, supply);
-    expansion
+    body.unwrap_or_else(|| panic!("expansions.ks: the body of `{name}` is wrong: {:?}", checker.errors))
 }
 
 impl Checker {
@@ -34,27 +37,6 @@ impl Checker {
         let supply = &mut self.supply;
         expanded(e, &expansion, supply, &mut Rewrites::all())
     }
-
-    /// Returns a primitive on arguments, in terms of others.
-    fn expansion_of(&mut self, p: Prim, args: Vec<Expr>, span: Span) -> Expr {
-        let definition = definition(p, &args);
-        let instance = Rule::parse(&definition.typing).instance(&types(&args));
-        let instance = instance.unwrap_or_else(|| panic!("`{}` does not take {args:?}", definition.name));
-        let body = self.body_at(definition, instance, args, span);
-        body.unwrap_or_else(|| panic!("expansions.ks: the body of `{}` is wrong: {:?}", definition.name, self.errors))
-    }
-}
-
-fn definition(p: Prim, args: &[Expr]) -> &'static Definition {
-    let has_some = matches!(p, Prim::Shift1L | Prim::Shift1R) && args.iter().all(is_never_empty);
-    let name = if has_some { format!("{}_of_some", p.name()) } else { p.name().to_string() };
-    let found = EXPANSIONS.iter().find(|definition| *definition.name == *name);
-    found.unwrap_or_else(|| panic!("`{name}` has no expansion"))
-}
-
-/// Returns whether a vector has elements, whatever the arguments of its operator are.
-fn is_never_empty(v: &Expr) -> bool {
-    matches!(v.as_block().1.kind(), Kind::App(Op::Prim(Prim::Scanl | Prim::Scanr | Prim::VecInit), _))
 }
 
 impl Checked {

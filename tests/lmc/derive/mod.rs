@@ -6,6 +6,7 @@ mod deriv;
 mod dual;
 mod dual_classes;
 mod dual_values;
+mod expand_arrays;
 mod inline;
 mod matrix;
 mod passes;

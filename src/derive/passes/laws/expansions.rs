@@ -39,4 +39,14 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def f (Vec Float) (v : Vec Float) (shift1R v))",
         after:  "(def f (Vec Float) (v : Vec Float)
                    (let ((w v) (n (size w))) (build (if (eq n 0) 0 (sub n 1)) (lam (k : Integer) (index k w)))))" },
+    PassLaw { name: "shift1L-of-some", source: "ours", pass: "expand_arrays", run: with_arrays_expanded,
+        text:   "shift1L(v) = build(size(v) - 1, λk. v[k + 1])   when v is scanl(f, a, w), scanr(f, a, w) or a literal",
+        before: "(def f (Vec Float) (x : Float) (shift1L (Vec_init x 2.0)))",
+        after:  "(def f (Vec Float) (x : Float)
+                   (let (w (Vec_init x 2.0)) (build (sub (size w) 1) (lam (k : Integer) (index (add k 1) w)))))" },
+    PassLaw { name: "shift1R-of-some", source: "ours", pass: "expand_arrays", run: with_arrays_expanded,
+        text:   "shift1R(v) = build(size(v) - 1, λk. v[k])   when v is scanl(f, a, w), scanr(f, a, w) or a literal",
+        before: "(def f (Vec Float) (x : Float) (shift1R (Vec_init x 2.0)))",
+        after:  "(def f (Vec Float) (x : Float)
+                   (let (w (Vec_init x 2.0)) (build (sub (size w) 1) (lam (k : Integer) (index k w)))))" },
 ];

@@ -4,9 +4,9 @@ use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::paper000_dual::apart::apart;
 use crate::derive::passes::{
-    add_destinations, anf, apply, apply_maps, arrays, carry_states, cse, dce, dead_components, expand_arrays, fuse_sums,
-    hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros, merge_calls, pair_recursive_calls,
-    simplify, split_pairs, transpose,
+    add_destinations, anf, apply, apply_maps, arrays, carry_states, cse, dce, dead_components, expand_arrays,
+    fuse_sums, hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros, merge_calls,
+    pair_recursive_calls, simplify, split_pairs, transpose,
 };
 use crate::derive::schedule::strategy;
 use crate::ks::check::expansion;
