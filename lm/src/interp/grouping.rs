@@ -9,22 +9,11 @@
 //! Each evaluation of a `reduce` is repeated in these ways. The first one that gives something else, beyond rounding, is
 //! kept. What f prints is printed again.
 
-use super::interpreter::Interpreter;
+use super::interpreter::{Interpreter, Regrouped};
 use crate::prim::Prim;
 use crate::runtime_error::RuntimeError;
 use crate::term::Span;
 use crate::value::{Closure, Value};
-
-/// A `reduce` whose value depends on the grouping.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Regrouped {
-    /// The place of the `reduce`.
-    pub span: Span,
-    /// The value from the left.
-    pub from_left: Value,
-    /// The value in another grouping.
-    pub in_halves: Value,
-}
 
 /// The difference of two Floats that may be rounding, relative to the numbers in the elements and the value.
 const ROUNDING: f64 = 1e-6;

@@ -2,7 +2,6 @@
 
 use super::counts::Counts;
 use super::finite::NotFinite;
-use super::grouping::Regrouped;
 use crate::destination::{Destination, Plan, Unread};
 use crate::effect::Effects;
 use crate::runtime_error::{ErrorKind, RuntimeError};
@@ -47,6 +46,17 @@ pub struct Interpreter<'a> {
     pub regrouped: Option<Regrouped>,
     /// The operations so far.
     pub counts: Counts,
+}
+
+/// A `reduce` whose value depends on the grouping.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Regrouped {
+    /// The place of the `reduce`.
+    pub span: Span,
+    /// The value from the left.
+    pub from_left: Value,
+    /// The value in another grouping.
+    pub in_halves: Value,
 }
 
 impl<'a> Interpreter<'a> {

@@ -27,6 +27,5 @@ pub use crate::value::{Closure, Env};
 pub use arrays::BENCH_TIME;
 pub use counts::Counts;
 pub use finite::NotFinite;
-pub use grouping::Regrouped;
-pub use interpreter::Interpreter;
+pub use interpreter::{Interpreter, Regrouped};
 pub use prims::ranhashdoub;

@@ -77,6 +77,10 @@ impl Guard<'_> {
                 args[0] = Expr::prim(Prim::Build, [n.clone(), parts[1].clone()]).at(args[0].span());
                 n
             }
+            (_, Kind::App(Op::Prim(Prim::Map2), _)) => {
+                args[0] = self.bind_as("v", args[0].clone(), &mut out);
+                Expr::prim(Prim::Size, [args[0].clone()])
+            }
             _ => Expr::prim(Prim::Size, [args[0].clone()]),
         };
         if let Op::Prim(Prim::SumBuild) = op {

@@ -162,7 +162,8 @@ fn rules_see_what_they_stand_for() {
     });
 }
 
-const GROUPINGS: &str = "(def right Float (v : Vec Float) (reduce (lam (p : Tuple Float Float) (add (get$1$2 p) (get$2$2 p))) 0.0 v))
+const GROUPINGS: &str =
+    "(def right Float (v : Vec Float) (reduce (lam (p : Tuple Float Float) (add (get$1$2 p) (get$2$2 p))) 0.0 v))
 (def wrong Float (v : Vec Float)
   (reduce (lam (p : Tuple Float Float) (sub (get$1$2 p) (get$2$2 p))) 0.0 v))
 (def no_unit Float (v : Vec Float) (reduce (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 2.0 v))
