@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! i in 0..n            0 <= i, i + 1 <= n               in the loop
+//! i in 0..z            z = x, where z is x or 0         in the loop
 //! if lt i j            i + 1 <= j, or j <= i            in the branches
 //! check below i n      0 <= i, i + 1 <= n               after it
 //! z = add.i x y        z = x + y
@@ -109,12 +110,25 @@ impl Ranges {
         let index = Linear::local(looped.index);
         self.at_most(&from, &index);
         index.shifted(1).iter().for_each(|next| self.at_most(next, &to));
+        self.learn_limit(looped);
         for (i, (x, init)) in looped.carried.iter().enumerate() {
             if let Some(step) = step(*x, &looped.body.results[i], looped)
                 && let Some(form) = self.run(&from, &index, init, step)
                 && self.fits(&form)
             {
                 self.forms.insert(*x, form);
+            }
+        }
+    }
+
+    /// Where the limit of a loop is one of two, and one of them leaves no iteration, it is the other one.
+    fn learn_limit(&mut self, looped: &For) {
+        let choice = looped.to.local().and_then(|to| self.choices.get(&to).cloned());
+        let Some([condition, then, other]) = choice else { return };
+        for (none, limit, holds) in [(&then, &other, false), (&other, &then, true)] {
+            if self.ordered(none, &looped.from, 0, CASES) {
+                self.learn(&condition, holds);
+                self.order(&Operand::Local(looped.index), limit, 1);
             }
         }
     }
