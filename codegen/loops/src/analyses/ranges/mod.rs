@@ -23,7 +23,7 @@ pub use facts::{ASSUMED, Assumed};
 pub use linear::Linear;
 use linear::difference;
 
-use crate::ir::{For, Function, Local, LocalInfo, MOST_ELEMENTS, Op, Operand, Scalar, Stmt};
+use crate::ir::{Block, For, Function, Local, LocalInfo, MOST_ELEMENTS, Op, Operand, Scalar, Stmt};
 use facts::{ALL, Facts, Range};
 use rustc_hash::FxHashMap;
 
@@ -39,6 +39,8 @@ pub struct Ranges {
     conditions: FxHashMap<Local, (Op, Vec<Operand>)>,
     /// Integers that a conditional gives.
     choices: FxHashMap<Local, [Operand; 3]>,
+    /// What each of them is in the two cases, where locals that are in scope after the conditional say so.
+    cases: FxHashMap<Local, [Option<Linear>; 2]>,
 }
 
 /// A place to go back to.
@@ -80,6 +82,7 @@ impl Ranges {
                 for (x, (a, b)) in xs.iter().zip(then.results.iter().zip(&other.results)) {
                     if self.is_integer(*x) {
                         self.learn_choice(*x, condition, a, b);
+                        self.cases.insert(*x, [self.form_outside(a, then), self.form_outside(b, other)]);
                     }
                 }
             }
@@ -123,14 +126,23 @@ impl Ranges {
 
     /// Where the limit of a loop is one of two, and one of them leaves no iteration, it is the other one.
     fn learn_limit(&mut self, looped: &For) {
-        let choice = looped.to.local().and_then(|to| self.choices.get(&to).cloned());
-        let Some([condition, then, other]) = choice else { return };
-        for (none, limit, holds) in [(&then, &other, false), (&other, &then, true)] {
+        let Some(to) = looped.to.local() else { return };
+        let (Some(choice), Some(cases)) = (self.choices.get(&to).cloned(), self.cases.get(&to).cloned()) else { return };
+        let ([condition, then, other], [first, second]) = (choice, cases);
+        let next = Linear::local(looped.index).shifted(1).expect("it is small");
+        for (none, limit, holds) in [(&then, second, false), (&other, first, true)] {
             if self.ordered(none, &looped.from, 0, CASES) {
                 self.learn(&condition, holds);
-                self.order(&Operand::Local(looped.index), limit, 1);
+                limit.iter().for_each(|limit| self.at_most(&next, limit));
             }
         }
+    }
+
+    /// Returns a result of a block as a form of locals that are in scope after it, where it is one.
+    fn form_outside(&self, result: &Operand, block: &Block) -> Option<Linear> {
+        let form = self.form(result);
+        let is_inside = |x: Local| block.stmts.iter().any(|stmt| stmt.targets().contains(&x));
+        (!form.terms().iter().any(|(x, _)| is_inside(*x))).then_some(form)
     }
 
     /// Returns whether one Integer is known to be no more than another.
