@@ -127,7 +127,9 @@ impl Ranges {
     /// Where the limit of a loop is one of two, and one of them leaves no iteration, it is the other one.
     fn learn_limit(&mut self, looped: &For) {
         let Some(to) = looped.to.local() else { return };
-        let (Some(choice), Some(cases)) = (self.choices.get(&to).cloned(), self.cases.get(&to).cloned()) else { return };
+        let (Some(choice), Some(cases)) = (self.choices.get(&to).cloned(), self.cases.get(&to).cloned()) else {
+            return;
+        };
         let ([condition, then, other], [first, second]) = (choice, cases);
         let next = Linear::local(looped.index).shifted(1).expect("it is small");
         for (none, limit, holds) in [(&then, second, false), (&other, first, true)] {
