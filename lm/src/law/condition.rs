@@ -16,7 +16,6 @@ use super::parse;
 use super::pattern::Pat;
 use crate::facts::Facts;
 use crate::term::Expr;
-use crate::types::Type;
 
 /// A condition.
 #[derive(Debug)]
@@ -47,8 +46,6 @@ pub enum Property {
     /// It is of a vector space: a Float, or tuples and tensors of Floats. `2.0 * k` of an Integer is k, so x + x is no
     /// multiple of x in the types of programs.
     Vector,
-    /// It is a tensor.
-    Tensor,
     /// Its type alone tells its shape, as that of numbers.
     Fixed,
     /// It is a condition that holds.
@@ -64,7 +61,6 @@ const PROPERTIES: &[(&str, Property)] = &[
     ("early", Property::Early),
     ("late", Property::Late),
     ("vector", Property::Vector),
-    ("tensor", Property::Tensor),
     ("fixed", Property::Fixed),
     ("true", Property::True),
     ("false", Property::False),
@@ -126,7 +122,6 @@ impl Condition {
                 Property::Natural => facts.is_natural(&e),
                 Property::Early => !facts.is_late(&e),
                 Property::Late => facts.is_late(&e),
-                Property::Tensor => matches!(e.ty(), Type::Tensor(..)),
                 Property::Vector => e.ty().is_differentiable() && e.ty().tangent() == *e.ty(),
                 Property::Fixed => e.ty().has_fixed_shape(),
                 Property::True => facts.value(&e) == Some(true),

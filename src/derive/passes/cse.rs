@@ -9,7 +9,7 @@
 //! nothing is evaluated that was not.
 //!
 //! `a + b` and `b + a` are the same, and so are functions that differ only in the names of variables. A term with an
-//! effect is never shared. A fold becomes the last state of the scan, where the definition has both.
+//! effect is never shared, nor is a tensor with one element that is not zero. A fold becomes the last state of the scan, where the definition has both.
 //!
 //! Source: working notes, sec. 5.1. Takes: normal form. Gives: the same, each value once.
 
@@ -209,7 +209,7 @@ impl Cse<'_> {
 
     fn key(&self, e: &Expr) -> Option<Key> {
         let Kind::App(op, args) = e.kind() else { return None };
-        if matches!(op, Op::If | Op::Dummy) || self.effects.in_term(e) {
+        if is_apart(op) || self.effects.in_term(e) {
             return None;
         }
         let mut atoms = args.iter().map(as_argument).collect::<Option<Vec<_>>>()?;
@@ -220,6 +220,12 @@ impl Cse<'_> {
         }
         Some((op.clone(), atoms))
     }
+}
+
+/// Returns whether terms of an operator stay apart. A tensor with one element that is not zero costs what that element
+/// costs where it is added to another one, and a tensor of zeros where it has a name that is used twice.
+fn is_apart(op: &Op) -> bool {
+    matches!(op, Op::If | Op::Dummy | Op::Prim(Prim::DeltaAt))
 }
 
 /// Returns the value of a fold, of all its states.
@@ -329,7 +335,7 @@ impl Duplicates<'_> {
     fn binding(&mut self, b: &Binding, added: &mut Vec<(Op, Vec<Atom>)>) -> Option<Expr> {
         let Kind::App(op, args) = b.rhs.kind() else { return None };
         let atoms = args.iter().map(Atom::of).collect::<Option<Vec<_>>>()?;
-        if matches!(op, Op::If | Op::Dummy) || self.effects.in_term(&b.rhs) {
+        if is_apart(op) || self.effects.in_term(&b.rhs) {
             return None;
         }
         let key = (op.clone(), atoms);
