@@ -25,6 +25,7 @@ mod run;
 mod shell;
 mod simplify;
 mod stages;
+mod table_format;
 mod watch;
 
 use crate::ks::render::json_without_code;

@@ -7,12 +7,12 @@ pub use options::BenchOptions;
 
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
+use super::table_format::TableFormat;
 use super::watch::{Watch, watched};
 use crate::benchmark::plot;
 use crate::benchmark::report::{self, Row, Setting};
 use crate::benchmark::samples::Effort;
 use native::{Jit, Peaks};
-use options::Format;
 use std::io::Write;
 use std::path::Path;
 use subject::Subject;
@@ -41,7 +41,7 @@ fn bench_watched(
     let counting = subject.compiled(Jit::counting, &counting)?;
     let peaks = watch.timings.time("measuring peaks", || native::peaks(options.native.target_cpu.as_deref()));
     let peaks = peaks.map_err(|error| subject.input.not_compiled(error))?;
-    let is_table = options.format == Format::Table && !options.prints_plot();
+    let is_table = options.format == TableFormat::Table && !options.prints_plot();
     if is_table {
         writeln!(out, "{}", report::heading())?;
         out.flush()?;
@@ -72,8 +72,8 @@ fn finish(
     let setting = Setting { function: &function, input: &input, derivation, threads: options.threads };
     match options.format {
         _ if options.prints_plot() => {}
-        Format::Table => writeln!(out, "{}", report::peaks(peaks))?,
-        Format::Json => write!(out, "{}", report::json(&setting, peaks, rows))?,
+        TableFormat::Table => writeln!(out, "{}", report::peaks(peaks))?,
+        TableFormat::Json => write!(out, "{}", report::json(&setting, peaks, rows))?,
     }
     let Some(path) = &options.plot else { return Ok(()) };
     let svg = plot::svg(&setting, &plot::lines(rows));

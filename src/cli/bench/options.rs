@@ -4,6 +4,7 @@ use crate::benchmark::Entry;
 use crate::cli::argument::PointOptions;
 use crate::cli::choices::ChoiceOptions;
 use crate::cli::native::{NativeOptions, threads};
+use crate::cli::table_format::TableFormat;
 use crate::cli::watch::WatchOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -39,8 +40,8 @@ pub struct BenchOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     pub(super) threads: usize,
     /// The format of the output.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(super) format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub(super) format: TableFormat,
     /// Draw time against size to an SVG file; needs at least two sizes. `-` writes to standard output in place of the
     /// table.
     #[arg(long, value_name = "FILE")]
@@ -51,14 +52,6 @@ pub struct BenchOptions {
     pub(super) native: NativeOptions,
     #[command(flatten)]
     pub(super) watch: WatchOptions,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
-pub enum Format {
-    /// Columns of text.
-    Table,
-    /// One JSON object per line.
-    Json,
 }
 
 fn seconds(given: &str) -> Result<Duration, String> {

@@ -7,11 +7,11 @@ pub use options::CostOptions;
 
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
+use super::table_format::TableFormat;
 use super::watch::{Watch, watched};
 use crate::cost::WORK;
 use crate::cost::report::{self, Row};
 use lm::interp::Counts;
-use options::Format;
 use std::io::Write;
 use subject::{Found, Refusal, Subject};
 
@@ -103,7 +103,7 @@ impl Table<'_> {
     fn rows(&mut self, rows: &[Row]) -> Result<(), Failure> {
         let mut before: Option<String> = None;
         for row in rows {
-            if self.options.format == Format::Json {
+            if self.options.format == TableFormat::Json {
                 writeln!(self.out, "{}", report::json(row))?;
                 continue;
             }
@@ -126,8 +126,8 @@ impl Table<'_> {
         for NotMeasured { name, derivation, why } in unmeasured {
             let by = derivation.map_or(String::new(), |derivation| format!(" by {derivation}"));
             match self.options.format {
-                Format::Table => writeln!(self.out, "`{name}` was not measured{by}: {why}")?,
-                Format::Json => writeln!(self.out, "{}", report::json_not_measured(name, *derivation, why))?,
+                TableFormat::Table => writeln!(self.out, "`{name}` was not measured{by}: {why}")?,
+                TableFormat::Json => writeln!(self.out, "{}", report::json_not_measured(name, *derivation, why))?,
             }
         }
         if self.is_started {

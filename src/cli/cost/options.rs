@@ -2,6 +2,7 @@
 
 use crate::cli::argument::PointOptions;
 use crate::cli::choices::SeveralChoicesOptions;
+use crate::cli::table_format::TableFormat;
 use crate::cli::watch::WatchOptions;
 
 /// Options of `lmc cost`.
@@ -27,18 +28,10 @@ pub struct CostOptions {
     #[arg(long)]
     pub(super) check: bool,
     /// The format of the output.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(super) format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub(super) format: TableFormat,
     #[command(flatten)]
     pub(super) choices: SeveralChoicesOptions,
     #[command(flatten)]
     pub(super) watch: WatchOptions,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
-pub enum Format {
-    /// Columns of text.
-    Table,
-    /// One JSON object per line: a function by a derivation, at a size.
-    Json,
 }
