@@ -7,11 +7,12 @@
 //! Source: *Denotationally correct, purely functional, efficient reverse-mode automatic differentiation*, sec. 4 and 5.
 
 use super::argument::whole_argument;
-use super::pass::Work;
+use super::pass::{Task, Work};
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
 use crate::derive::figures::paper003_unary as unary;
 use crate::derive::figures::paper003_unary::sweep::{Piece, Records, Swept, swept};
+use crate::derive::recipes;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Path, Pattern, Supply, Var};
 
 impl Pipeline {
@@ -68,16 +69,11 @@ impl Records for StepRecords<'_> {
         // Errors name the function of which this is a step.
         let name = self.of.unrestricted().restricted(varying);
         let step = Def::new(name.clone(), params.to_vec(), rhs.clone());
-        let mut work = cx.record_values(Work::new(step), &name)?;
-        let map = cx.map_alone(&work);
-        work.def = cx.simplified(&map, "jacobian")?;
-        let transposed = cx.transpose_map(&work)?;
-        work.def = cx.simplified(&transposed, "transpose")?;
-        let applied = cx.apply_map(&work);
-        let applied = cx.apply(&applied)?;
-        let reverse = cx.simplified(&applied, "values")?;
+        let task = Task { derivative: Some(Derivative::Vjp), of: name };
+        let work = cx.run(recipes::to_cotangent(), &task, Work::new(step), &mut Vec::new())?;
+        let reverse = &work.def;
         let dr = reverse.params.last().expect("the cotangent is a parameter").clone();
         let (values, value) = work.recording().values();
-        Ok(Piece { values, value, dr, cotangent: reverse.body })
+        Ok(Piece { values, value, dr, cotangent: reverse.body.clone() })
     }
 }

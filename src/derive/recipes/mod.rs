@@ -20,6 +20,7 @@ mod shown;
 
 pub use pass::Pass;
 pub use recipe::{Recipe, Start, Step, When};
+pub use rows::to_cotangent;
 pub use shown::{NormalForm, Shown, by_notes, headings, shown, simplified};
 
 use super::typing::Typing;

@@ -221,6 +221,13 @@ pub(super) static VALUE_AND_COTANGENT: Recipe = Recipe {
     source: "working notes, sec. 5.4 and 6.1",
 };
 
+/// Returns the steps of that up to the cotangent alone, which reads the record.
+pub fn to_cotangent() -> &'static [Step] {
+    let steps = VALUE_AND_COTANGENT.steps;
+    let end = steps.iter().position(|step| step.passes.contains(&Pass::WithValues));
+    &steps[..end.expect("the values come last")]
+}
+
 /// Value and cotangent, by the halves of the category language.
 pub(super) static SPLIT: Recipe = Recipe {
     when: When::RecordsInHalves,

@@ -186,25 +186,29 @@ impl Printer<'_> {
     }
 
     fn op(&self, op: &Op) -> String {
-        match op {
-            Op::Tuple => "tuple".into(),
-            Op::Get(i, n) => self.choose(format!("get${i}${n}"), format!("π({i},{n})")),
-            Op::If => "if".into(),
-            Op::Assert => "assert".into(),
-            Op::Dummy => "$dummy".into(),
-            Op::Pack(f) => format!("$pack {f}"),
-            Op::Unpack(ty) => format!("$unpack {ty}"),
-            Op::Prim(p) => self.prim(*p),
-            Op::Call(f) => f.name.to_string(),
-            Op::JacobianOf(p) => format!("{}{}", self.choose("D ", "∂"), self.prim(*p)),
-            Op::JacobianOfFun(f) => format!("{}{}", self.choose("D ", "∂"), f.name),
-            Op::JacobianAt(f) => format!("$jacobian_at {}", f.name),
-            Op::LmGet(i, n) => format!("lmGet${i}${n}"),
-        }
+        name(op, self.format)
     }
+}
 
-    /// Returns the sign of an operator, for the notation with signs.
-    fn prim(&self, p: Prim) -> String {
-        self.choose(p.name(), operators::of(p).map_or(p.name(), |o| o.sign)).into()
+/// Returns the name of an operator where it stands alone, or its sign, in the notation with signs.
+pub(in crate::derive::figures) fn name(op: &Op, format: Format) -> String {
+    let has_signs = format == Format::Signs;
+    let jacobian = if has_signs { "∂" } else { "D " };
+    let prim = |p: Prim| operators::of(p).filter(|_| has_signs).map_or(p.name(), |o| o.sign);
+    match op {
+        Op::Tuple => "tuple".into(),
+        Op::Get(i, n) if has_signs => format!("π({i},{n})"),
+        Op::Get(i, n) => format!("get${i}${n}"),
+        Op::If => "if".into(),
+        Op::Assert => "assert".into(),
+        Op::Dummy => "$dummy".into(),
+        Op::Pack(f) => format!("$pack {f}"),
+        Op::Unpack(ty) => format!("$unpack {ty}"),
+        Op::Prim(p) => prim(*p).into(),
+        Op::Call(f) => f.name.to_string(),
+        Op::JacobianOf(p) => format!("{jacobian}{}", prim(*p)),
+        Op::JacobianOfFun(f) => format!("{jacobian}{}", f.name),
+        Op::JacobianAt(f) => format!("$jacobian_at {}", f.name),
+        Op::LmGet(i, n) => format!("lmGet${i}${n}"),
     }
 }

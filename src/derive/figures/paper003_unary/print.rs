@@ -10,7 +10,8 @@
 //! list. Source: *Denotationally correct ..*, Figs. 6 and 7.
 
 use super::{Argument, Def, Step, values};
-use lm::notation::infix::constant;
+use crate::derive::figures::fig09_11_category::print::name;
+use lm::notation::infix::{Format, constant};
 use lm::term::Op;
 use lm::types::Type;
 use pretty::RcDoc;
@@ -74,7 +75,7 @@ impl Printer {
             Step::Op { op: Op::Tuple, arity, .. } => {
                 RcDoc::text(format!("pair{}_{}", of_several(*arity), length - arity))
             }
-            Step::Op { op, arity, .. } => RcDoc::text(format!("{}_{}", name(op), length - arity)),
+            Step::Op { op, arity, .. } => RcDoc::text(format!("{}_{}", name(op, Format::Plain), length - arity)),
             Step::If { yes, no, .. } => {
                 let parts = [yes, no].map(|branch| self.steps(branch, length));
                 self.call(format!("if_{}", length - 1), parts.into())
@@ -84,7 +85,7 @@ impl Printer {
                     Argument::Value => None,
                     Argument::Function(_, body) => Some(self.steps(body, length + 1)),
                 });
-                self.call(format!("{}_{}", name(op), length - values(args)), bodies.collect())
+                self.call(format!("{}_{}", name(op, Format::Plain), length - values(args)), bodies.collect())
             }
             Step::Proj(dropped) => RcDoc::text(format!("proj_{{{};{dropped};1}}", length - dropped - 1)),
         };
@@ -104,22 +105,4 @@ impl Printer {
 /// Returns the number of components, where it is not two.
 fn of_several(n: usize) -> String {
     if n == 2 { String::new() } else { n.to_string() }
-}
-
-fn name(op: &Op) -> String {
-    match op {
-        Op::Prim(p) => p.name().into(),
-        Op::Call(f) => f.name.to_string(),
-        Op::Get(i, n) => format!("get${i}${n}"),
-        Op::Assert => "assert".into(),
-        Op::If => "if".into(),
-        Op::Dummy => "$dummy".into(),
-        Op::Tuple => "tuple".into(),
-        Op::Pack(f) => format!("$pack {f}"),
-        Op::Unpack(ty) => format!("$unpack {ty}"),
-        Op::JacobianOf(p) => format!("D {}", p.name()),
-        Op::JacobianOfFun(f) => format!("D {}", f.name),
-        Op::JacobianAt(f) => format!("$jacobian_at {}", f.name),
-        Op::LmGet(i, n) => format!("lmGet${i}${n}"),
-    }
 }
