@@ -13,9 +13,8 @@
 //! never on threads. A loop too short to be divided is one chunk, which is the loop as it was.
 //!
 //! Only the outermost loops that can be divided are divided, and none in loops that may run in lanes. Loops that pass rows
-//! on, and do nothing with what is in them, stay whole. Only functions
-//! that are called from outside, or not from loops, have their loops divided. What loops call works on a part of
-//! something: there loops of a few plain statements stay.
+//! on, and do nothing with what is in them, stay whole. Only functions that are called from outside, or not from loops,
+//! have their loops divided. What loops call works on a part of something: there loops of a few plain statements stay.
 
 mod build;
 mod cost;
