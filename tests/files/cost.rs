@@ -10,7 +10,6 @@ use libtest_mimic::Trial;
 use lmc::demos::Demo;
 use lmc::derive::Derivation;
 use serde_json::Value;
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -85,15 +84,7 @@ fn has_these_counts(path: &Path) -> Outcome {
     assert_eq!(output.status.code(), Some(i32::from(!is_met)), "{}", text(&output.stderr));
     grows_as_the_function(&text(&cost(&[&[path, "--format", "json"], options.as_slice()].concat()).stdout))?;
     let file = Path::new(path).with_extension("out");
-    let expected = fs::read_to_string(&file).unwrap_or_default();
-    if found == expected {
-        return Ok(());
-    }
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(file, found).expect("the expectation can be written");
-        return Ok(());
-    }
-    Err(format!("expected:\n{expected}\nfound:\n{found}"))
+    files::expect(&found, &file)
 }
 
 /// Checks that the ratio at the largest size is about that at the smallest: a quadratic gradient has another one. What

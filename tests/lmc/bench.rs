@@ -1,5 +1,6 @@
 //! `lmc bench`: what it prints, draws and refuses. No time is asserted.
 
+use crate::directory;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,12 +29,7 @@ const PROGRAM: &str = "\
 
 /// A directory of its own with the program.
 fn directory(test: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("bench_{test}"));
-    // It is there when the test ran before.
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).expect("the directory for tests can be written to");
-    fs::write(path.join("p.ks"), PROGRAM).expect("the program is written");
-    path
+    directory::with_program(&format!("bench_{test}"), PROGRAM)
 }
 
 /// Runs the command, as short as it goes.

@@ -1,5 +1,6 @@
 //! Tests `lmc compile` on output files that exist already, and on programs with nothing to compile.
 
+use crate::directory;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
@@ -11,12 +12,7 @@ const PROGRAM: &str = "(def f Float (x : Float) (mul x x))\n(def g Float (x : Fl
 
 /// A directory of its own with the program `p.ks`.
 fn directory(test: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
-    // It is there when the test ran before.
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).expect("the directory for tests can be written to");
-    fs::write(path.join("p.ks"), PROGRAM).expect("the directory for tests can be written to");
-    path
+    directory::with_program(test, PROGRAM)
 }
 
 fn lmc(directory: &Path, args: &[&str]) -> Output {

@@ -15,6 +15,7 @@ mod compare;
 mod cost;
 mod counts;
 mod derive;
+mod directory;
 mod docs;
 mod dual_bench;
 mod error_format;

@@ -1,5 +1,6 @@
 //! `--time-passes`, `--verbose` and `--dump-stages`.
 
+use crate::directory;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -12,12 +13,7 @@ const PROGRAM: &str = "(def g Float (x : Float) (if (gt x 0.0) (sin x) (mul x x)
 
 /// A directory of its own with the program `p.ks`.
 fn directory(test: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
-    // It is there when the test ran before.
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).expect("the directory for tests can be written to");
-    fs::write(path.join("p.ks"), PROGRAM).expect("the directory for tests can be written to");
-    path
+    directory::with_program(test, PROGRAM)
 }
 
 fn lmc(directory: &Path, args: &[&str]) -> Output {

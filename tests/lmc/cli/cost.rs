@@ -1,5 +1,6 @@
 //! `lmc cost`: what it prints, checks and refuses.
 
+use crate::directory;
 use lmc::derive::Derivation;
 use serde_json::Value;
 use std::fs;
@@ -25,12 +26,7 @@ const PROGRAM: &str = "\
 
 /// A directory of its own with the program.
 fn directory(test: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("cost_{test}"));
-    // It is there when the test ran before.
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).expect("the directory for tests can be written to");
-    fs::write(path.join("p.ks"), PROGRAM).expect("the program is written");
-    path
+    directory::with_program(&format!("cost_{test}"), PROGRAM)
 }
 
 fn cost(directory: &Path, args: &[&str]) -> Output {
