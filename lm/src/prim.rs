@@ -137,6 +137,7 @@ primitives! {
     SumBuild     "sumbuild"      ["i (Lam i t) -> t", "s i (Lam i (d s)) -> (d s)"] Cheap Fails Structural;
     Sum          "sum"           ["(Tensor i t) -> t"]                       Cheap Fails Structural;
     Index        "index"         ["i (Tensor i t) -> t"]                     Cheap Fails Structural;
+    Imax         "imax"          ["(Vec Float) -> Integer"]                  Cheap Fails Zero;
     Unzip        "unzip"         ["(Tensor i t) -> t"]                       Cheap Pure  Structural;
     Size         "size"          ["(Tensor i t) -> i"]                       Cheap Pure  Zero;
     CommonSize   "$common_size"  ["(Tensor i s) (Tensor i t) -> i"]          Cheap Fails Zero;

@@ -70,6 +70,7 @@ fn is_of_whole_tensors(prim: Prim, args: &[Expr]) -> bool {
             | Prim::Neg
             | Prim::Dot
             | Prim::Sum
+            | Prim::Imax
             | Prim::ZeroOf
             | Prim::AddAt
             | Prim::DeltaAt

@@ -32,6 +32,16 @@ impl Evaluator<'_> {
                 indices.into_iter().try_fold(start, |sum, i| add(&sum, &f.call(self, i)?))
             }
             (Prim::Sum, [v]) => sum(v.tensor().elements.iter().cloned().map(Ok), ty),
+            (Prim::Imax, [v]) => {
+                let mut best = 0;
+                let mut largest = v.tensor().element(&Val::Integer(0))?;
+                for (k, x) in v.tensor().elements.iter().enumerate() {
+                    if x.float() > largest.float() {
+                        (best, largest) = (k as i64, x.clone());
+                    }
+                }
+                Ok(Val::Integer(best))
+            }
             (Prim::Index, [i, v]) => v.tensor().element(i),
             (Prim::Size, [v]) => Ok(index_of(&v.tensor().size)),
             (Prim::CommonSize, [v, w]) => Ok(index_of(common_size(v.tensor(), w.tensor())?)),

@@ -61,7 +61,7 @@ impl Evaluator<'_> {
                 Ok(args[0].clone())
             }
             StopGradient => Ok(args[0].clone()),
-            Build | SumBuild | Sum | Index | Unzip | Size | CommonSize | AsSize | SameSize | InRange | VecInit
+            Build | SumBuild | Sum | Imax | Index | Unzip | Size | CommonSize | AsSize | SameSize | InRange | VecInit
             | Fold | Scanl | Map2 | Reduce | Scanr | Shift1L | Shift1R | Checkpoint | States | Replay | AddAt
             | Loop | Into | DeltaAt | Bench => self.array(p, args, e.ty()),
             LmApply => args[0].map().apply(self, &args[1]),

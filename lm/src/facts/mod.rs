@@ -182,6 +182,9 @@ impl Facts {
         if let Some([last, k]) = k.args_of_prim(Prim::Sub) {
             return *last == shifted(&n, -1) && self.is_below(k, &n);
         }
+        if let Some([v]) = self.term(&k).map_or(&k, |(term, _)| term).args_of_prim(Prim::Imax) {
+            return is_at_most(&self.size_of(v), &n);
+        }
         if let Some(ks) = k.args_of(&Op::Tuple) {
             return ks.iter().enumerate().all(|(i, k)| self.is_below(k, &Expr::get(i + 1, n.clone())));
         }
@@ -214,7 +217,7 @@ impl Facts {
         let n = self.number(n);
         match n.kind() {
             Kind::Const(Constant::Integer(n)) => *n >= 0,
-            Kind::App(Op::Prim(Prim::Size), _) => true,
+            Kind::App(Op::Prim(Prim::Size | Prim::Imax), _) => true,
             Kind::App(Op::Prim(Prim::Add), args) | Kind::App(Op::Tuple, args) => {
                 args.iter().all(|a| self.is_natural(a))
             }

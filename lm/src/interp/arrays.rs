@@ -53,6 +53,7 @@ impl Interpreter<'_> {
                 offset(v, i).map(|offset| v.elements()[offset].clone())
             }
             (Prim::Sum, [Value::Tensor(v)]) => self.sum_of(v, ty),
+            (Prim::Imax, [Value::Tensor(v)]) => self.place_of_largest(v),
             (Prim::VecInit, _) => {
                 self.counts.accesses += args.len() as u64;
                 Ok(Value::vector(args.to_vec()))
@@ -138,6 +139,20 @@ impl Interpreter<'_> {
             self.counts.states += all_floats(&next);
             Ok(next)
         })
+    }
+
+    /// Returns the place of the first of the largest elements. What is not a number is larger than nothing, and nothing
+    /// is larger than it.
+    fn place_of_largest(&mut self, v: &Tensor) -> Outcome {
+        self.counts.accesses += v.elements().len() as u64;
+        let number = |x: &Value| x.as_float().expect("an element is a Float");
+        let (mut place, mut largest) = (0, number(&v.elements()[offset(v, &Integer(0))?]));
+        for (k, x) in v.elements().iter().map(number).enumerate() {
+            if x > largest {
+                (place, largest) = (k, x);
+            }
+        }
+        Ok(Integer(place as i64))
     }
 
     fn scan(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {

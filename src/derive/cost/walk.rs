@@ -193,6 +193,10 @@ impl<'a> Walk<'a> {
                 self.sizes.learn_state(p, args);
                 self.steps(e, p, &n, f, To::Own).plus(Cost::moved(kept))
             }
+            (Prim::Imax, [v]) => {
+                let (n, of) = (self.sizes.elements(v), self.loop_of(p.name(), e, e.span()));
+                Cost::default().repeated(&n, of)
+            }
             (Prim::Sum, [v]) => {
                 let (n, of) = (self.sizes.elements(v), self.loop_of(p.name(), e, e.span()));
                 Cost::of(self.sizes.floats(v)).plus(Cost::default().repeated(&n, of))

@@ -141,6 +141,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("size",          OWN,                          Core(Prim::Size)),
     ("sum",           OWN,                          Core(Prim::Sum)),
     ("sumbuild",      OWN,                          Core(Prim::SumBuild)),
+    ("imax",          OWN,                          Core(Prim::Imax)),
     ("fold",          OWN,                          Core(Prim::Fold)),
     ("scanl",         OWN,                          Core(Prim::Scanl)),
     ("map2",          OWN,                          Core(Prim::Map2)),

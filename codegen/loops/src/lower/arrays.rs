@@ -19,6 +19,7 @@ impl Body<'_> {
             Prim::Build => self.lower_build(args, ty, sharing),
             Prim::SumBuild => self.lower_sum_build(args, ty),
             Prim::Sum => self.lower_sum(&args[0], ty),
+            Prim::Imax => self.lower_imax(&args[0]),
             Prim::Size => self.lower_value(&args[0]).map(|v| size(v.tensor())),
             Prim::CommonSize => self.lower_common_size(args),
             Prim::AsSize => self.lower_as_size(&args[0]),

@@ -29,6 +29,20 @@ impl Body<'_> {
         })
     }
 
+    /// The place of the first of the largest elements.
+    pub(super) fn lower_imax(&mut self, v: &Expr) -> Lowered {
+        let value = self.lower_value(v)?;
+        let tensor = value.tensor().clone();
+        let first = self.offset(&tensor.sizes, &[Operand::Integer(0)]);
+        let start = vec![self.load_element(&tensor, &first).leaf(), Operand::Integer(0)];
+        let found = self.count_to(&tensor.sizes[0], start, |body, i, best| {
+            let x = body.load_element(&tensor, &i).leaf();
+            let is_larger = body.op(Op::LtF, [best[0].clone(), x.clone()]);
+            body.choose(is_larger, |_| Ok(vec![x.clone(), i.clone()]), |_| Ok(best.clone()))
+        })?;
+        Ok(Val::Leaf(found[1].clone()))
+    }
+
     /// All states of a fold, the first one included.
     pub(super) fn lower_scan(&mut self, args: &[Expr], ty: &Type) -> Lowered {
         let start = self.lower_value(&args[1])?;

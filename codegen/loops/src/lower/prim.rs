@@ -68,6 +68,7 @@ impl Body<'_> {
             Prim::StopGradient | Prim::Trace | Prim::Into | Prim::Bench => unreachable!("handled above"),
             Prim::Build
             | Prim::Sum
+            | Prim::Imax
             | Prim::Index
             | Prim::Size
             | Prim::CommonSize
