@@ -27,8 +27,11 @@ pub enum Format {
 
 type Doc = RcDoc<'static>;
 
-/// The deepest indent at which a term of several lines may start; beyond it, the term starts a line of its own.
-const DEEPEST_INDENT: isize = 16;
+/// How much further to the right the lines of a term stand than the line on which it starts.
+const INDENT: isize = 2;
+
+/// The largest term, in nodes, that stays on the line of a call before a function over several lines.
+const SHORT: usize = 8;
 
 /// Returns a definition, laid out for lines of `width` characters.
 pub fn definition(def: &Def, format: Format, width: usize) -> String {
@@ -101,23 +104,27 @@ impl Printer<'_> {
                 format!("({})", xs.join(", "))
             }
         };
-        let rhs = self.print_block(&b.rhs);
-        let has_lines = matches!(b.rhs.kind(), Kind::Let(..) | Kind::App(Op::If, _));
         let head = text(format!("let {{ {pattern} ="));
-        let indent = 6 + pattern.chars().count() as isize + 3;
-        let rhs = match has_lines && indent > DEEPEST_INDENT {
-            true => RcDoc::hardline().append(rhs).nest(8),
-            false => text(" ").append(rhs.nest(indent.min(DEEPEST_INDENT))),
+        let rhs = match is_block(&b.rhs) {
+            true => self.indented(&b.rhs),
+            false => text(" ").append(self.at(&b.rhs, 0).nest(INDENT)),
         };
         head.append(rhs).append(text(" }"))
     }
 
+    /// Returns a term on lines of its own.
+    fn indented(&self, e: &Expr) -> Doc {
+        RcDoc::hardline().append(self.print_block(e)).nest(INDENT)
+    }
+
     fn conditional(&self, args: &[Expr]) -> Doc {
-        let branch = |word: &str, e: &Expr| text(format!("{word} ")).append(self.print_block(e).nest(5));
-        let has_block = args[1..].iter().any(|a| matches!(a.kind(), Kind::Let(..) | Kind::App(Op::If, _)));
-        let line = if has_block { RcDoc::hardline() } else { RcDoc::line() };
-        let parts =
-            [text("if ").append(self.at(&args[0], 0).nest(3)), branch("then", &args[1]), branch("else", &args[2])];
+        let branch = |word: &str, e: &Expr| match is_block(e) {
+            true => text(word.to_string()).append(self.indented(e)),
+            false => text(format!("{word} ")).append(self.at(e, 0).nest(INDENT)),
+        };
+        let line = if args[1..].iter().any(is_block) { RcDoc::hardline() } else { RcDoc::line() };
+        let condition = text("if ").append(self.at(&args[0], 0).nest(INDENT));
+        let parts = [condition, branch("then", &args[1]), branch("else", &args[2])];
         RcDoc::intersperse(parts, line).group()
     }
 
@@ -128,10 +135,16 @@ impl Printer<'_> {
             Kind::Var(x) => text(self.names.of_var(x)),
             Kind::Lam(x, body) => {
                 let head = if self.format == Format::Signs { "λ" } else { "\\" };
-                let doc = text(format!("{head}{}. ", self.names.of_var(x))).append(self.print_block(body).nest(2));
-                parenthesised(doc, level > 0)
+                let head = text(format!("{head}{}.", self.names.of_var(x)));
+                let body = match is_block(body) {
+                    true => self.indented(body),
+                    false => RcDoc::line().append(self.at(body, 0)).nest(INDENT).group(),
+                };
+                parenthesised(head.append(body), level > 0)
             }
-            Kind::Let(..) | Kind::App(Op::If, _) => parenthesised(self.print_block(e).nest(1), level > 0),
+            _ if is_block(e) && level > 0 => parenthesised(self.indented(e), true),
+            Kind::Let(..) => self.indented(e),
+            Kind::App(Op::If, args) => parenthesised(self.conditional(args), level > 0),
             Kind::App(op, args) => self.application(op, args, level),
         }
     }
@@ -200,11 +213,44 @@ impl Printer<'_> {
     }
 
     fn call(&self, name: &str, args: &[Expr]) -> Doc {
-        let args = args.iter().map(|a| self.at(a, 0));
         let comma = text(",").append(RcDoc::line());
-        let list = RcDoc::intersperse(args, comma).nest(name.chars().count().min(12) as isize + 1).group();
-        text(format!("{name}(")).append(list).append(text(")"))
+        let arg = |e: &Expr| match is_block(e) {
+            true => RcDoc::hardline().append(self.print_block(e)),
+            false => self.at(e, 0),
+        };
+        let args = match args {
+            [before @ .., last] if is_open(last) && before.iter().all(is_short) => {
+                let before = before.iter().map(|a| self.at(a, 0).append(text(", ")));
+                RcDoc::concat(before).append(self.at(last, 0))
+            }
+            _ => RcDoc::intersperse(args.iter().map(arg), comma).nest(INDENT).group(),
+        };
+        text(format!("{name}(")).append(args).append(text(")"))
     }
+}
+
+/// Returns whether a term has lines of its own.
+fn is_block(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::Let(..) => true,
+        Kind::App(Op::If, args) => args[1..].iter().any(is_block),
+        Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => false,
+    }
+}
+
+/// Returns whether a term may go on below the line on which it starts: a function, or a call that ends with one.
+fn is_open(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::Lam(..) => true,
+        Kind::App(Op::Tuple | Op::Get(..) | Op::If | Op::Prim(Prim::Index), _) => false,
+        Kind::App(_, args) => args.last().is_some_and(|last| is_open(last) || is_block(last)),
+        Kind::Let(..) => true,
+        Kind::Const(_) | Kind::Var(_) => false,
+    }
+}
+
+fn is_short(e: &Expr) -> bool {
+    e.size() <= SHORT && !matches!(e.kind(), Kind::Lam(..))
 }
 
 fn parenthesised(doc: Doc, yes: bool) -> Doc {

@@ -11,12 +11,12 @@ use crate::ks::check::declaration::is_one_param;
 use crate::ks::check::expr::form_of;
 use crate::ks::check::names::{is_projection, is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::terms::{apply, gather, types};
+use crate::ks::check::terms::{apply, bound, gather, types, with_argument};
 use crate::ks::check::{builtins, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::scheme::Rule;
 use lm::sizes::SizedType;
-use lm::term::{Binding, Expr, FunName, Kind, Op, Pattern, Span};
+use lm::term::{Expr, FunName, Kind, Op, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -240,7 +240,8 @@ impl Checker {
         {
             return Some(apply(Op::Call(g.clone()), vec![arg], span));
         }
-        let binding = Binding { pattern: Pattern::Var(x.clone()), rhs: arg };
-        Some(Expr::block(vec![binding], body.clone()).at(span))
+        // A size that is said of the variable is checked where it is bound.
+        let has_sizes = self.annotations.contains_key(&x.id());
+        Some(if has_sizes { bound(x, arg, body) } else { with_argument(x, arg, body) }.at(span))
     }
 }

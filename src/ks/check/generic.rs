@@ -18,11 +18,11 @@ use crate::ks::check::checker::Checker;
 use crate::ks::check::error;
 use crate::ks::check::scope::Meaning;
 use crate::ks::check::shapes::is_shape_of;
-use crate::ks::check::terms::types;
+use crate::ks::check::terms::{types, with_argument};
 use crate::ks::check::written::{DEFINITIONS, Definition};
 use crate::ks::reader::{Sexp, Shape};
 use lm::scheme::Named;
-use lm::term::{Binding, Expr, Kind, Pattern, Span};
+use lm::term::{Expr, Kind, Span, Var};
 use lm::types::Type;
 
 /// Returns a copy of a body, with the place of a call.
@@ -56,7 +56,7 @@ impl Checker {
                 self.scope.bind(name, Meaning::Function(arg));
             } else {
                 let x = self.bind(name, Some(arg.ty().clone()))?;
-                bindings.push(Binding { pattern: Pattern::Var(x), rhs: arg });
+                bindings.push((x, arg));
             }
         }
         let outer = self.expansion.replace(bound);
@@ -65,7 +65,8 @@ impl Checker {
         self.scope = outer_scope;
         let body = body?;
         assert_eq!(*body.ty(), result, "the body of `{}`", definition.name);
-        Some(Expr::block(bindings, body).at(span))
+        let with_arguments = |body: Expr, (x, arg): (Var, Expr)| with_argument(&x, arg, &body);
+        Some(bindings.into_iter().rev().fold(body, with_arguments).at(span))
     }
 
     /// Returns the type of a type variable of the definition that is being expanded.

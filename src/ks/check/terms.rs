@@ -1,7 +1,10 @@
 //! Typed terms: applications, the types of arguments, and their tuple.
 
-use lm::term::{Expr, Op, Span};
+use lm::prim::Prim;
+use lm::scope::{occurrences, substitute};
+use lm::term::{Binding, Expr, Kind, Op, Pattern, Span, Var};
 use lm::types::Type;
+use rustc_hash::FxHashMap;
 
 /// Returns the types of arguments.
 pub fn types(args: &[Expr]) -> Vec<Type> {
@@ -28,4 +31,20 @@ pub fn argument_type(types: &[Type]) -> Type {
         [one] => one.clone(),
         many => Type::tuple(many.iter().cloned()),
     }
+}
+
+/// Returns the body of a function with its argument. A variable, a constant, or an element that is read
+/// once, needs no name.
+pub fn with_argument(x: &Var, arg: Expr, body: &Expr) -> Expr {
+    let is_element = arg.args_of_prim(Prim::Index).is_some_and(|parts| parts.iter().all(Expr::is_atom));
+    let is_read_once = || occurrences(body).get(&x.id()) == Some(&1);
+    if matches!(arg.kind(), Kind::Var(_) | Kind::Const(_)) || is_element && is_read_once() {
+        return substitute(body, &FxHashMap::from_iter([(x.id(), arg)]));
+    }
+    bound(x, arg, body)
+}
+
+/// Returns the body of a function with its argument under its name.
+pub fn bound(x: &Var, arg: Expr, body: &Expr) -> Expr {
+    Expr::block(vec![Binding { pattern: Pattern::Var(x.clone()), rhs: arg }], body.clone())
 }

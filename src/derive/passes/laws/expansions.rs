@@ -10,35 +10,34 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def f (Vec Float) ((v : Vec Float) (w : Vec Float))
                    (map2 (lam (t : Tuple Float Float) (mul (get$1$2 t) (get$2$2 t))) v w))",
         after:  "(def f (Vec Float) ((v : Vec Float) (w : Vec Float))
-                   (let ((a v) (b w))
-                     (build ($common_size a b)
-                            (lam (k : Integer)
-                              (let (t (tuple (index k a) (index k b))) (mul (get$1$2 t) (get$2$2 t)))))))" },
+                   (build ($common_size v w)
+                          (lam (k : Integer)
+                            (let (t (tuple (index k v) (index k w))) (mul (get$1$2 t) (get$2$2 t))))))" },
     PassLaw { name: "reduce-fold", source: "ours", pass: "expand_arrays", run: with_arrays_expanded,
         text:   "reduce(f, a, v) = fold(f, a, v)",
         before: "(def f Float (v : Vec Float) (reduce (lam (t : Tuple Float Float) (mul (get$1$2 t) (get$2$2 t))) 1.0 v))",
         after:  "(def f Float (v : Vec Float)
-                   (let ((a 1.0) (w v)) (fold (lam (t : Tuple Float Float) (mul (get$1$2 t) (get$2$2 t))) a w)))" },
+                   (fold (lam (t : Tuple Float Float) (mul (get$1$2 t) (get$2$2 t))) 1.0 v))" },
     PassLaw { name: "scanr-scanl", source: "ours", pass: "expand_arrays", run: with_arrays_expanded,
         text:   "scanr(f, a, v) = let n = size(v) in let r = scanl(f, a, build(n, λk. v[n - 1 - k])) in build(n + 1, λk. r[n - k])",
         before: "(def f (Vec Float) (v : Vec Float)
                    (scanr (lam (t : Tuple Float Float) (sub (get$1$2 t) (get$2$2 t))) 1.0 v))",
         after:  "(def f (Vec Float) (v : Vec Float)
-                   (let ((a 1.0) (w v) (n (size w))
-                         (r (scanl (lam (t : Tuple Float Float) (sub (get$1$2 t) (get$2$2 t))) a
-                                   (build n (lam (k : Integer) (index (sub (sub n 1) k) w))))))
+                   (let ((n (size v))
+                         (r (scanl (lam (t : Tuple Float Float) (sub (get$1$2 t) (get$2$2 t))) 1.0
+                                   (build n (lam (k : Integer) (index (sub (sub n 1) k) v))))))
                      (build (add n 1) (lam (k : Integer) (index (sub n k) r)))))" },
     PassLaw { name: "shift1L-build", source: "ours", pass: "expand_arrays", run: with_arrays_expanded,
         text:   "shift1L(v) = let n = size(v) in build(if n == 0 then 0 else n - 1, λk. v[k + 1])",
         before: "(def f (Vec Float) (v : Vec Float) (shift1L v))",
         after:  "(def f (Vec Float) (v : Vec Float)
-                   (let ((w v) (n (size w)))
-                     (build (if (eq n 0) 0 (sub n 1)) (lam (k : Integer) (index (add k 1) w)))))" },
+                   (let (n (size v))
+                     (build (if (eq n 0) 0 (sub n 1)) (lam (k : Integer) (index (add k 1) v)))))" },
     PassLaw { name: "shift1R-build", source: "ours", pass: "expand_arrays", run: with_arrays_expanded,
         text:   "shift1R(v) = let n = size(v) in build(if n == 0 then 0 else n - 1, λk. v[k])",
         before: "(def f (Vec Float) (v : Vec Float) (shift1R v))",
         after:  "(def f (Vec Float) (v : Vec Float)
-                   (let ((w v) (n (size w))) (build (if (eq n 0) 0 (sub n 1)) (lam (k : Integer) (index k w)))))" },
+                   (let (n (size v)) (build (if (eq n 0) 0 (sub n 1)) (lam (k : Integer) (index k v)))))" },
     PassLaw { name: "shift1L-of-some", source: "ours", pass: "expand_arrays", run: with_arrays_expanded,
         text:   "shift1L(v) = build(size(v) - 1, λk. v[k + 1])   when v is scanl(f, a, w), scanr(f, a, w) or a literal",
         before: "(def f (Vec Float) (x : Float) (shift1L (Vec_init x 2.0)))",
