@@ -92,14 +92,14 @@ const fn row(name: &'static str, checkpoint: Checkpoint, numbers: [[u64; 2]; 3])
 }
 
 const ROWS: [Row; 8] = [
-    row("sine", Checkpoint::None, [[9744, 71696], [23176, 174344], [4688, 34960]]),
-    row("sine", Checkpoint::Sqrt, [[9744, 71696], [31416, 239944], [3136, 16464]]),
-    row("square", Checkpoint::None, [[9808, 71824], [23752, 175496], [4752, 35088]]),
-    row("square", Checkpoint::Sqrt, [[9808, 71824], [32032, 241192], [3200, 16592]]),
+    row("sine", Checkpoint::None, [[9744, 71696], [22152, 170248], [4688, 34960]]),
+    row("sine", Checkpoint::Sqrt, [[9744, 71696], [30392, 235848], [3136, 16464]]),
+    row("square", Checkpoint::None, [[9808, 71824], [22728, 171400], [4752, 35088]]),
+    row("square", Checkpoint::Sqrt, [[9808, 71824], [31008, 237096], [3200, 16592]]),
     row("right_looking", Checkpoint::None, [[6640, 37328], [23632, 131216], [2240, 11104]]),
     row("right_looking", Checkpoint::Sqrt, [[6640, 37328], [30880, 177912], [3280, 15536]]),
-    row("left_looking", Checkpoint::None, [[4048, 21392], [20736, 108032], [2800, 10672]]),
-    row("left_looking", Checkpoint::Sqrt, [[4048, 21392], [26512, 146536], [3936, 17136]]),
+    row("left_looking", Checkpoint::None, [[4048, 21392], [19712, 103936], [2800, 10672]]),
+    row("left_looking", Checkpoint::Sqrt, [[4048, 21392], [25488, 142440], [3936, 17136]]),
 ];
 
 #[test]

@@ -26,6 +26,17 @@ use sizes::{base, has_size, is_at_most, is_size, of_components, shifted, size};
 /// The most nodes of a term that is cheap to compute again.
 const MOST_CHEAP: usize = 60;
 
+/// Returns the variables that a binding gives terms: a variable, or components of a tuple of sizes.
+fn terms_of(b: &Binding) -> Vec<(&Var, Expr)> {
+    match &b.pattern {
+        Pattern::Var(x) => vec![(x, b.rhs.clone())],
+        Pattern::Tuple(xs) if is_size(&b.rhs) => {
+            xs.iter().enumerate().map(|(i, x)| (x, Expr::get(i + 1, b.rhs.clone()))).collect()
+        }
+        Pattern::Tuple(_) => Vec::new(),
+    }
+}
+
 /// What is known.
 #[derive(Debug, Default)]
 pub struct Facts {
@@ -51,7 +62,8 @@ pub struct Mark(usize, usize, usize, usize);
 /// The term of a name.
 #[derive(Clone, Debug)]
 struct Named {
-    term: Expr,
+    /// None where only sizes are to be known, so that no law sees through the name.
+    term: Option<Expr>,
     /// Whether the name is used once, where it is evaluated at most as often as the term.
     is_once: bool,
     /// Its value as a size, and its own size, without names: sizes of many layers would be walked again for each use.
@@ -78,18 +90,10 @@ impl Facts {
         if self.is_late(&b.rhs) {
             self.late.extend(b.pattern.vars().iter().map(Var::id));
         }
-        if let Pattern::Var(x) = &b.pattern {
-            self.insert(x, b.rhs.clone(), is_once);
-        }
-        if let (Pattern::Tuple(xs), true) = (&b.pattern, is_size(&b.rhs)) {
-            for (i, x) in xs.iter().enumerate() {
-                let term = Expr::get(i + 1, b.rhs.clone());
-                self.insert(x, term, false);
-            }
-        }
-        if let Some([v, w]) = b.rhs.args_of_prim(Prim::CommonSize) {
-            let sizes = (self.size_of(w), self.size_of(v));
-            self.equal.push(sizes);
+        self.sizes(b);
+        for (x, term) in terms_of(b) {
+            let is_once = is_once && matches!(b.pattern, Pattern::Var(_));
+            self.names.entry(x.id()).and_modify(|named| (named.term, named.is_once) = (Some(term), is_once));
         }
         let read = reads::reads(&b.rhs).into_iter();
         let read = read.map(|read| Read { sizes: read.sizes.iter().map(|n| self.number(n)).collect(), ..read });
@@ -104,10 +108,17 @@ impl Facts {
         }
     }
 
-    fn insert(&mut self, x: &Var, term: Expr, is_once: bool) {
-        let number = is_size(&term).then(|| self.number(&term));
-        let size = (matches!(term.ty(), Type::Tensor(..)) && has_size(&term)).then(|| self.size_of(&term));
-        self.names.insert(x.id(), Named { term, is_once, number, size });
+    /// Learns what a binding says of sizes, and nothing else.
+    pub fn sizes(&mut self, b: &Binding) {
+        for (x, term) in terms_of(b) {
+            let number = is_size(&term).then(|| self.number(&term));
+            let size = (matches!(term.ty(), Type::Tensor(..)) && has_size(&term)).then(|| self.size_of(&term));
+            self.names.insert(x.id(), Named { term: None, is_once: false, number, size });
+        }
+        if let Some([v, w]) = b.rhs.args_of_prim(Prim::CommonSize) {
+            let sizes = (self.size_of(w), self.size_of(v));
+            self.equal.push(sizes);
+        }
     }
 
     /// Learns that a variable is an index of tensors of a size.
@@ -152,7 +163,7 @@ impl Facts {
     /// Returns what a name stands for, if that may take its place; and whether any part of it may.
     pub fn term(&self, e: &Expr) -> Option<(&Expr, bool)> {
         let named = self.names.get(&e.as_var()?.id())?;
-        Some((&named.term, named.is_once))
+        Some((named.term.as_ref()?, named.is_once))
     }
 
     /// Returns the value of a condition, where it is known.

@@ -6,6 +6,7 @@
 //! let v = build(n, λi. if i == k then e else 0) in .. sum(v) ..   =   .. sum(build(..)) ..      where v occurs once
 //! let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
 //! let Dx = m × n in b  =   let Dy = m in let Dz = n in b[Dx := Dy × Dz]      where b only has π(1,2) ∘ Dx and π(2,2) ∘ Dx
+//! let n = size(v) in .. let m = size(w) in b   =   let n = size(v) in .. b[m := n]      where v and w have one size
 //! let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
 //! let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
 //! ```
@@ -21,9 +22,9 @@ use crate::derive::postcondition::Facts;
 use lm::law::{is_free_to_copy, is_one_hot};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
-use lm::scope::occurrences;
+use lm::scope::{free_variables, occurrences};
 use lm::strategy::Strategy;
-use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most sweeps over a definition; a sweep that changes nothing ends the pass before. Each further sweep only
@@ -42,7 +43,9 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
         // Spaces and uses may have changed.
         cx.forget();
         let (uses, selected, projected) = (occurrences(&body), selected(&body), projections(&body));
-        let mut sweep = Sweep { uses, selected, projected, by: FxHashMap::default(), naming, strategy, cx };
+        let repeated = repeated(&body);
+        let by = FxHashMap::default();
+        let mut sweep = Sweep { uses, selected, repeated, projected, by, sizes: Vec::new(), naming, strategy, cx };
         let next = sweep.simplify_block(&body)?;
         if next == body && naming {
             break;
@@ -57,9 +60,13 @@ struct Sweep<'a, 'b> {
     uses: FxHashMap<u32, usize>,
     /// The maps of which an element is selected, and the tensors that are summed, where they are bound and not in a function there.
     selected: FxHashSet<u32>,
+    /// The maps that functions use, and that are bound outside of them.
+    repeated: FxHashSet<u32>,
     /// The number of projections π(i,n) ∘ Dx, for each map Dx.
     projected: FxHashMap<u32, usize>,
     by: FxHashMap<u32, Expr>,
+    /// The sizes of tensors that have names in this scope.
+    sizes: Vec<Var>,
     naming: bool,
     strategy: &'a Strategy,
     cx: &'a mut Rewriter<'b>,
@@ -69,10 +76,12 @@ impl Sweep<'_, '_> {
     fn simplify_block(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
         let (bindings, result) = e.as_block();
         let mut out = Vec::with_capacity(bindings.len());
+        let sizes = self.sizes.len();
         for b in bindings {
             self.binding(b, &mut out)?;
         }
         let result = self.term(result, &mut out)?;
+        self.sizes.truncate(sizes);
         Ok(Expr::block(out, result))
     }
 
@@ -123,7 +132,12 @@ impl Sweep<'_, '_> {
                     if rhs.ty().as_lm().is_some() {
                         self.cx.context.spaces.bind(x, &rhs);
                     }
-                    out.push(Binding { pattern: b.pattern.clone(), rhs });
+                    if rhs.args_of_prim(Prim::Size).is_some() {
+                        self.sizes.push(x.clone());
+                    }
+                    let kept = Binding { pattern: b.pattern.clone(), rhs };
+                    self.cx.context.facts.sizes(&kept);
+                    out.push(kept);
                 }
             },
             Pattern::Tuple(xs) => match rhs.args_of(&Op::Tuple) {
@@ -147,13 +161,21 @@ impl Sweep<'_, '_> {
         if let Some(law) = self.inlined_by(id, rhs) {
             return self.cx.rewrites.may(law).then(|| rhs.clone());
         }
+        if rhs.args_of_prim(Prim::Size).is_some()
+            && let Some(same) = self.sizes.iter().map(Expr::var).find(|n| self.cx.context.facts.are_equal(n, rhs))
+            && self.cx.rewrites.may("size-share")
+        {
+            return Some(same);
+        }
         if let Some(maps) = rhs.args_of_prim(Prim::LmVCat)
             && is_only_projected(id, &self.projected, &self.uses)
             && self.cx.rewrites.may("let-vcat")
         {
             return Some(Expr::prim(Prim::LmVCat, maps.iter().map(|m| self.named(name, m, out)).collect::<Vec<_>>()));
         }
-        if rhs.ty().as_lm().is_some() && self.naming { self.named_coefficient(name, rhs, out) } else { None }
+        // What a loop uses is applied once, before the loop: a coefficient would be multiplied with in each step.
+        let is_named = rhs.ty().as_lm().is_some() && self.naming && !self.repeated.contains(&id);
+        if is_named { self.named_coefficient(name, rhs, out) } else { None }
     }
 
     /// Returns the law by which a term takes the place of its variable.
@@ -227,6 +249,17 @@ fn projections(body: &Expr) -> FxHashMap<u32, usize> {
         }
     });
     counts
+}
+
+/// Returns the maps that functions use, and that are bound outside of them.
+fn repeated(body: &Expr) -> FxHashSet<u32> {
+    let mut found = FxHashSet::default();
+    body.visit(|e| {
+        if let Kind::Lam(_, body) = e.kind() {
+            found.extend(free_variables(body).iter().filter(|x| x.ty().as_lm().is_some()).map(Var::id));
+        }
+    });
+    found
 }
 
 /// Returns the variables that some `lmIndex(k, v) ∘ x` selects an element of, or some `sum(x)` adds up, in the function

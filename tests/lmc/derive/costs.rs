@@ -92,7 +92,7 @@ const COSTS: &[Row] = &[
     ("choice", 1, "3 flop", "3 flop", ""),
     ("frobenius", 1, "2 size(m).1 size(m).2 size(m).2 + size(m).2 size(m).2 flop", "2 size(m).1 size(m).2 flop", ""),
     ("triangle", 1, "at most size(v) size(v) + size(v) flop", "at most 3 size(v) size(v) - size(v) flop", ""),
-    ("correlation", 1, "at most 2 size(v) size(v) flop", "at most 2 size(v) size(v) size(v) + 2 size(v) size(v) flop",
+    ("correlation", 1, "at most 2 size(v) size(v) flop", "at most 2 size(v) size(v) size(v) flop",
      "`sumbuild`, at most size(v) size(v) size(v) steps"),
     ("paths", 1, "5 n t + 2 n flop", "3 n size(th) + 5 n t + 6 size(th) flop", "`sumbuild`, n size(th) steps"),
     ("deep", 1, "cost(grow) + size(v) flop", "cost([fwd grow]) size(v) + 3 size(v) size(v) flop",

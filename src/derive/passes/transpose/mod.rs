@@ -11,6 +11,8 @@
 //! Source: working notes, Fig. 5 (laws `transpose-*` for all but the let). Takes: a simplified Jacobian. Gives: the
 //! same with every bound map from the result's space.
 
+mod places;
+
 use crate::derive::forms::{smallest, without_unused_maps};
 use crate::derive::postcondition::Facts;
 use indexmap::IndexMap;
@@ -91,6 +93,7 @@ impl Transpose<'_, '_> {
         let (bindings, result) = e.as_block();
         let (maps, values): (Vec<&Binding>, Vec<&Binding>) =
             bindings.iter().partition(|b| b.rhs.ty().as_lm().is_some());
+        values.iter().for_each(|b| self.cx.context.facts.sizes(b));
         scope.out.extend(values.into_iter().cloned());
         if self.cx.rewrites.is_limited() {
             // Terms that are left as they are may use them.
@@ -321,6 +324,14 @@ impl Transpose<'_, '_> {
         if targets.0.is_empty() {
             return Ok(());
         }
+        if let Some(sent) = self.by_places(n, i, &inner, &targets)
+            && self.cx.rewrites.may("sum-of-places")
+        {
+            let sent = targets.0.into_iter().zip(sent);
+            return sent.into_iter().try_for_each(|(target, sent)| {
+                self.send_by_places([n, &Expr::var(i)], &inner, sent, target, scope)
+            });
+        }
         let maps = family(self.branch(inner, &targets)?);
         let sum = Expr::prim(Prim::LmAddV, [targets.witness(), maps]);
         self.distribute(sum, targets, scope)
@@ -412,6 +423,14 @@ impl Transpose<'_, '_> {
             let parts: Vec<Expr> = parts.iter().map(|p| self.bind_as(name, p.clone(), scope)).collect();
             return Expr::prim(Prim::LmVCat, parts);
         }
+        // An element of what has one vector for all elements is that vector.
+        if let Some([spread, c]) = m.args_of_prim(Prim::LmCompose)
+            && is_spread(spread)
+            && is_free_to_copy(spread)
+        {
+            let c = self.bind_as(name, c.clone(), scope);
+            return compose(spread.clone(), c);
+        }
         if self.cx.rewrites.may("let-name") { self.bound(name, m, scope) } else { m }
     }
 
@@ -456,6 +475,11 @@ fn compose(m: Expr, n: Expr) -> Expr {
 /// Returns `m ∘ c`; m itself, if c is the identity.
 fn after(m: Expr, c: Expr) -> Expr {
     if is_one(&c) { m } else { compose(m, c) }
+}
+
+/// Returns whether a map is `lmSum(v)ᵀ`.
+fn is_spread(m: &Expr) -> bool {
+    m.args_of_prim(Prim::LmTranspose).is_some_and(|m| m[0].args_of_prim(Prim::LmSum).is_some())
 }
 
 fn is_one(m: &Expr) -> bool {
