@@ -26,6 +26,7 @@ pub mod number_temporaries;
 pub mod pair_recursive_calls;
 pub mod rules;
 pub mod simplify;
+pub mod share_elements;
 pub mod split_pairs;
 pub mod transpose;
 pub mod zeros_of_empty_sums;
@@ -100,6 +101,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "fuse_sums", violation: fuse_sums::violation,
         purpose:       "makes one sum of sums over one range that share work",
         postcondition: "blocks are flat, and no two costly sums in a block are equal" },
+    TermPass { name: "share_elements", violation: share_elements::violation,
+        purpose:       "reads the elements of arrays in place of computing them again",
+        postcondition: "no loop computes a function of the C library that an array in scope has at its index" },
     TermPass { name: "carry_states", violation: carry_states::violation,
         purpose:       "carries the state of a fold from step to step, where a loop reads the states in order",
         postcondition: "outside of loops, no block keeps the states of a fold for a loop that reads them in order" },

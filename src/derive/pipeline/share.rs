@@ -6,7 +6,7 @@ use crate::derive::call_order;
 use crate::derive::forms;
 use crate::derive::passes::{
     add_destinations, carry_states, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
-    pair_recursive_calls, split_pairs,
+    pair_recursive_calls, share_elements, split_pairs,
 };
 use crate::derive::postcondition::Facts;
 use lm::term::{Def, Derivative, Expr, FunName, Mode, Supply, Var};
@@ -73,7 +73,12 @@ impl Pipeline {
                 break;
             }
         }
-        Ok(self.cse(&def))
+        let def = self.cse(&def);
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        let with_elements = self.watch.steps("share_elements", &def, supply, |_, rewrites| {
+            share_elements::share_elements(&def, effects, rewrites)
+        });
+        Ok(if with_elements == def { def } else { self.without_dead(&with_elements) })
     }
 
     /// Returns the definition with the values of recursive functions beside their derivatives, where there are such.

@@ -65,6 +65,16 @@ const BROKEN: &[(&str, &str, &str)] = &[
              (mul a b)))",
         "sumbuild(n",
     ),
+    (
+        "share_elements",
+        "(def f Float (x : Vec Float)
+           (let ((n (size x))
+                 (y (build n (lam (i : Integer) (let (a (index i x)) (exp a)))))
+                 (z (sumbuild n (lam (j : Integer) (let ((b (index j x)) (c (exp b))) (mul c b)))))
+                 (s (sum y)))
+             (mul s z)))",
+        "exp(b)",
+    ),
     ("arrays", "(def f Float (x : Float) (let ((y x) (z (sin y))) (mul z y)))", "y = x"),
     ("fuse_sums", "(def f Float (x : Float) (sin (let (y (sin x)) (mul y y))))", "y = sin(x)"),
     (

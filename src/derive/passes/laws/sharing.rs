@@ -2,7 +2,7 @@
 
 use super::law::PassLaw;
 use super::run::{
-    carried, fused, fused_once, merged, shared, taken_apart, with_arrays_fused, with_destinations, with_literal_zeros,
+    carried, fused, fused_once, merged, shared, taken_apart, with_arrays_fused, with_destinations, with_elements_shared, with_literal_zeros,
     with_pairs_split, with_residuals, without_dead_components,
 };
 
@@ -74,6 +74,19 @@ pub(super) static LAWS: &[PassLaw] = &[
                          (a s)
                          (b t))
                      (mul a b)))" },
+    PassLaw { name: "element-share", source: "derived", pass: "share_elements", run: with_elements_shared,
+        text:   "let v = build(n, λi. e{i}) in .. build(n, λj. .. e{j} ..) = let v = build(n, λi. e{i}) in .. build(n, λj. .. v[j] ..)   \
+                 when e{} is a square root or a function of the C library",
+        before: "(def f (Vec Float) (x : Vec Float)
+                   (let ((n (size x))
+                         (y (build n (lam (i : Integer) (let (a (index i x)) (exp a)))))
+                         (s (sum y)))
+                     (build n (lam (j : Integer) (let ((b (index j x)) (c (exp b))) (mul c s))))))",
+        after:  "(def f (Vec Float) (x : Vec Float)
+                   (let ((n (size x))
+                         (y (build n (lam (i : Integer) (let (a (index i x)) (exp a)))))
+                         (s (sum y)))
+                     (build n (lam (j : Integer) (let ((b (index j x)) (c (index j y))) (mul c s))))))" },
     PassLaw { name: "fold-pairs", source: "Figs. 12-15", pass: "carry_states", run: carried,
         text:   "let s = scanl(f, a, v) in let t = $loop(n, λ(i, r). e[s[i]], b, w) in c[s[n]] = \
                  let ((y, r), z) = $loop(n, λ(i, (x, r)). let (r', z) = e[x] in ((f(x, v[i]), r'), z), (a, b), w) in \
