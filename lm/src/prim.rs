@@ -152,6 +152,7 @@ primitives! {
     Scanr        "scanr"         ["(Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;
     Shift1L      "shift1L"       ["(Vec t) -> (Vec t)"]                      Cheap Pure  Structural;
     Shift1R      "shift1R"       ["(Vec t) -> (Vec t)"]                      Cheap Pure  Structural;
+    Place        "$place"        ["(Lam (Tuple s t) Bool) (Lam t s) s (Vec t) -> Integer"] Cheap Pure Zero;
     Checkpoint   "$checkpoint"   ["Integer (Lam (Tuple s t) s) s (Vec t) -> s"] Cheap Pure  Structural;
     States       "$states"       ["Integer (Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;
     Replay       "$replay"       ["Integer (Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;

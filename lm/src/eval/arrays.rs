@@ -63,6 +63,15 @@ impl Evaluator<'_> {
                 let step = |state, x: &Val| f.call(self, Val::Tuple(vec![state, x.clone()]));
                 v.tensor().elements.iter().try_fold(start.clone(), step)
             }
+            (Prim::Place, [c, f, start, v]) => {
+                let (mut place, mut state) = (-1, start.clone());
+                for (k, x) in v.tensor().elements.iter().enumerate() {
+                    if c.call(self, Val::Tuple(vec![state.clone(), x.clone()]))?.boolean() {
+                        (place, state) = (k as i64, f.call(self, x.clone())?);
+                    }
+                }
+                Ok(Val::Integer(place))
+            }
             (Prim::Scanl, [f, start, v]) => {
                 let mut states = vec![start.clone()];
                 for x in &v.tensor().elements {

@@ -62,8 +62,8 @@ impl Evaluator<'_> {
             }
             StopGradient => Ok(args[0].clone()),
             Build | SumBuild | Sum | Imax | Index | Unzip | Size | CommonSize | AsSize | SameSize | InRange
-            | VecInit | Fold | Scanl | Map2 | Reduce | Scanr | Shift1L | Shift1R | Checkpoint | States | Replay
-            | AddAt | Loop | Into | DeltaAt | Bench => self.array(p, args, e.ty()),
+            | VecInit | Fold | Place | Scanl | Map2 | Reduce | Scanr | Shift1L | Shift1R | Checkpoint | States
+            | Replay | AddAt | Loop | Into | DeltaAt | Bench => self.array(p, args, e.ty()),
             LmApply => args[0].map().apply(self, &args[1]),
             LmApplyR => args[1].map().adjoint(self, &args[0]),
             // The witness shows the codomain to the passes; it changes nothing.

@@ -274,6 +274,10 @@ impl Facts {
             Kind::App(Op::Prim(Prim::Fold | Prim::Scanl | Prim::Reduce | Prim::Scanr), args) => {
                 self.is_total_function(&args[0]) && args[1..].iter().all(|a| self.is_total(a))
             }
+            Kind::App(Op::Prim(Prim::Place), args) => {
+                let [c, f, rest @ ..] = args.as_slice() else { return false };
+                [c, f].iter().all(|f| self.is_total_function(f)) && rest.iter().all(|a| self.is_total(a))
+            }
             Kind::App(Op::Prim(Prim::Loop), args) => {
                 self.is_total_function(&args[1])
                     && args.iter().all(|a| matches!(a.kind(), Kind::Lam(..)) || self.is_total(a))

@@ -60,6 +60,7 @@ impl Interpreter<'_> {
             }
             (Prim::Bench, [Function(f)]) => self.seconds_per_call(f),
             (Prim::Fold, [Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
+            (Prim::Place, [Function(c), Function(f), a, Value::Tensor(v)]) => self.last_place([c, f], a, v),
             (Prim::Scanl, [Function(f), a, Value::Tensor(v)])
             | (Prim::Replay, [_, Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
             (Prim::Map2, [Function(f), Value::Tensor(v), Value::Tensor(w)]) => self.map2(f, v, w),
@@ -153,6 +154,18 @@ impl Interpreter<'_> {
             }
         }
         Ok(Integer(place as i64))
+    }
+
+    /// Returns the place of the last element that gives the next state, where `c` holds; -1 if there is none.
+    fn last_place(&mut self, [c, f]: [&Closure; 2], a: &Value, v: &Tensor) -> Outcome {
+        let (mut conditions, mut states) = (Calls::of(c), Calls::of(f));
+        let (mut place, mut state) = (-1, a.clone());
+        for (k, x) in v.elements().iter().enumerate() {
+            if conditions.value(self, Tuple(vec![state.clone(), x.clone()]))? == Value::Bool(true) {
+                (place, state) = (k as i64, states.value(self, x.clone())?);
+            }
+        }
+        Ok(Integer(place))
     }
 
     fn scan(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {

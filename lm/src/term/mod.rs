@@ -122,6 +122,19 @@ impl Hash for Var {
 pub struct Supply(u32);
 
 impl Supply {
+    /// Returns a supply of variables that a term does not have.
+    pub fn after(e: &Expr) -> Supply {
+        let mut most = 0;
+        e.visit(|e| match e.kind() {
+            Kind::Var(x) | Kind::Lam(x, _) => most = most.max(x.id()),
+            Kind::Let(bindings, _) => {
+                most = bindings.iter().flat_map(|b| b.pattern.vars()).map(Var::id).fold(most, u32::max)
+            }
+            Kind::Const(_) | Kind::App(..) => {}
+        });
+        Supply(most)
+    }
+
     /// Returns a variable that no other has the number of.
     pub fn fresh(&mut self, name: &str, ty: Type) -> Var {
         self.0 += 1;

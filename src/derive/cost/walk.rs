@@ -193,6 +193,10 @@ impl<'a> Walk<'a> {
                 self.sizes.learn_state(p, args);
                 self.steps(e, p, &n, f, To::Own).plus(Cost::moved(kept))
             }
+            (Prim::Place, [c, f, _, v]) => {
+                let n = self.sizes.elements(v);
+                self.steps(e, p, &n, c, To::Own).plus(self.steps(e, p, &n, f, To::Own))
+            }
             (Prim::Imax, [v]) => {
                 let (n, of) = (self.sizes.elements(v), self.loop_of(p.name(), e, e.span()));
                 Cost::default().repeated(&n, of)

@@ -10,6 +10,7 @@ pub mod apply;
 pub mod apply_maps;
 pub mod arrays;
 pub mod carry_states;
+pub mod closed_folds;
 pub mod cse;
 pub mod dce;
 pub mod dead_components;
@@ -25,8 +26,8 @@ pub mod merge_calls;
 pub mod number_temporaries;
 pub mod pair_recursive_calls;
 pub mod rules;
-pub mod simplify;
 pub mod share_elements;
+pub mod simplify;
 pub mod split_pairs;
 pub mod transpose;
 pub mod zeros_of_empty_sums;
@@ -58,6 +59,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "anf", violation: anf::violation,
         purpose:       "names every intermediate value",
         postcondition: "each argument is an atom or a function, and each condition is an atom" },
+    TermPass { name: "closed_folds", violation: closed_folds::violation,
+        purpose:       "writes folds that add up, and folds that choose, without the state that each step has",
+        postcondition: "no fold on numbers only adds to its state, or keeps its state or takes a term without it" },
     TermPass { name: "simplify", violation: simplify::violation,
         purpose:       "applies the laws of linear maps and of tangents, and inlines maps that are used once",
         postcondition: "no variable is bound to an atom, to a map that is free to copy, to a short tuple, or to a \

@@ -16,6 +16,7 @@ use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::fig06_steps;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::forms;
+use crate::derive::passes::closed_folds::closed_folds;
 use crate::derive::passes::{self, anf, apply, dce, inline_single_uses, simplify, transpose};
 use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
@@ -30,6 +31,7 @@ const FUEL_PER_NODE: usize = 1_000;
 
 impl Pipeline {
     pub(in crate::derive) fn normal(&mut self, def: &Def) -> Def {
+        let def = &self.folds_closed(def);
         let mut normal = self.anf(def);
         if self.derivation_of(&def.fun.name) == Derivation::Split {
             let supply = &mut self.program.supply;
@@ -38,6 +40,12 @@ impl Pipeline {
             normal = self.watch.makes("category", through);
         }
         checked("anf", normal, |d| forms::not_normal(&d.body).is_none())
+    }
+
+    /// Returns a definition whose folds have states only where a derivative needs them.
+    pub(in crate::derive) fn folds_closed(&mut self, def: &Def) -> Def {
+        let supply = &mut self.program.supply;
+        self.watch.steps("closed_folds", def, supply, |supply, rewrites| closed_folds(def, supply, rewrites))
     }
 
     pub(in crate::derive) fn anf(&mut self, def: &Def) -> Def {

@@ -10,7 +10,7 @@ pub enum Pass {
     ExpandArrays,
     /// The bodies of functions in place of calls marked by `$inline`.
     InlineMarked,
-    /// Normal form; by the derivation `split`, through the category language.
+    /// Normal form, with no states in folds that need none; by the derivation `split`, through the category language.
     Normal,
     /// Normal form.
     Anf,

@@ -149,6 +149,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("scanr",         OWN,                          Core(Prim::Scanr)),
     ("shift1L",       OWN,                          Core(Prim::Shift1L)),
     ("shift1R",       OWN,                          Core(Prim::Shift1R)),
+    ("$place",        OWN,                          Core(Prim::Place)),
     ("checkpoint",    &["Integer t -> t"],          Checkpoint),
     ("$checkpoint",   OWN,                          Core(Prim::Checkpoint)),
     ("$replay",       OWN,                          Core(Prim::Replay)),

@@ -211,7 +211,7 @@ const ROWS: &[Row] = &[
     (Chain,      "three_layers",     1, |n| vec![matrix(n), matrix(n), matrix(n), vector(n)], |n| 6 * n * n + n - 1, |n| 13 * n * n - n),
     (Chain,      "three_layers",     2, |n| vec![matrix(n), matrix(n), matrix(n), vector(n)], |n| 6 * n * n + n - 1, |n| 10 * n * n),
     (Chain,      "three_layers",     4, |n| vec![matrix(n), matrix(n), matrix(n), vector(n)], |n| 6 * n * n + n - 1, |n| 14 * n * n - 2 * n),
-    (Chain,      "shifted",          1, |n| vec![vector(n)],                       |n| 3 * n + 1,         |n| 11 * n - 1),
+    (Chain,      "shifted",          1, |n| vec![vector(n)],                       |n| 3 * n + 1,         |n| 9 * n - 1),
     (Recurrence, "prod",             1, |n| vec![vector(n)],                       |n| n,                 |n| 3 * n),
     (Recurrence, "last",             1, |n| vec![vector(n)],                       |n| n,                 |n| 3 * n),
     (Recurrence, "horner",           1, |n| vec![vector(n), vector(n)],            |n| 2 * n,             |n| 4 * n),
@@ -275,7 +275,7 @@ fn growth(row: &Row, strategy: &str) -> f64 {
 #[test]
 fn without_laws_each_direction_has_a_loop() {
     with_large_stack(|| {
-        let some = ["dot", "nnmf", "llsq", "gather", "shifted", "prod", "largest"];
+        let some = ["dot", "nnmf", "llsq", "gather", "shifted", "prod"];
         for row in ROWS.iter().filter(|row| some.contains(&row.1)) {
             let growth = growth(row, "none");
             assert!(growth >= 1.8, "{}: {growth}", row.1);

@@ -66,6 +66,11 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "sumbuild(n",
     ),
     (
+        "closed_folds",
+        "(def f Float (v : Vec Float) (fold (lam (p : Tuple Float Float) (let ((s x) p) (add s x))) 0.0 v))",
+        "fold(",
+    ),
+    (
         "share_elements",
         "(def f Float (x : Vec Float)
            (let ((n (size x))

@@ -29,6 +29,7 @@ impl Body<'_> {
             Prim::Index => self.lower_index(args).and_then(|x| self.copy_for(sharing, x)),
             Prim::VecInit => self.lower_literal(args, sharing),
             Prim::Fold => self.lower_fold(args, ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Place => self.lower_place(args),
             Prim::Scanl => self.lower_scan(args, ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::Checkpoint => self.lower_fold(&args[1..], ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::States => self.lower_states(args, ty).and_then(|x| self.copy_for(sharing, x)),

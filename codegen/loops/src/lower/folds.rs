@@ -43,6 +43,25 @@ impl Body<'_> {
         Ok(Val::Leaf(found[1].clone()))
     }
 
+    /// The place of the last element that gives the next state; -1 if none does.
+    pub(super) fn lower_place(&mut self, args: &[Expr]) -> Lowered {
+        let start = self.lower_value(&args[2])?;
+        let value = self.lower_value(&args[3])?;
+        let tensor = value.tensor().clone();
+        let ty = Type::tuple([Type::Integer, args[2].ty().clone()]);
+        let first = Val::tuple([Val::Leaf(Operand::Integer(-1)), start]);
+        let found = self.iterate(&tensor.sizes[0], &first, &ty, &[], |body, i, before| {
+            let x = body.load_element(&tensor, &i);
+            let condition = body.enter(&args[0], Val::tuple([before.parts()[1].clone(), x.clone()]))?.clone();
+            let is_taken = body.lower_value(&condition)?.leaf();
+            let next = body.enter(&args[1], x)?.clone();
+            let taken = |body: &mut Self| Ok([vec![i], body.lower_value(&next)?.flatten()].concat());
+            let chosen = body.choose(is_taken, taken, |_| Ok(before.flatten()))?;
+            Ok(Val::from_components(&ty, &mut chosen.into_iter()))
+        })?;
+        Ok(Val::Leaf(found.flatten()[0].clone()))
+    }
+
     /// All states of a fold, the first one included.
     pub(super) fn lower_scan(&mut self, args: &[Expr], ty: &Type) -> Lowered {
         let start = self.lower_value(&args[1])?;

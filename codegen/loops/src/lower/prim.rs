@@ -78,6 +78,7 @@ impl Body<'_> {
             | Prim::Unzip
             | Prim::VecInit
             | Prim::Fold
+            | Prim::Place
             | Prim::Scanl
             | Prim::Map2
             | Prim::Reduce

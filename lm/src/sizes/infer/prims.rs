@@ -33,6 +33,7 @@ impl Walk<'_> {
                 size
             }
             (Prim::Fold | Prim::Scanl | Prim::Reduce | Prim::Scanr, [f, a, v]) => self.fold(p, e, [f, a, v]),
+            (Prim::Place, [c, f, a, v]) => self.place(e, [c, f, a, v]),
             (Prim::Map2, [f, v, w]) => self.map2(e, [f, v, w]),
             (Prim::Shift1L | Prim::Shift1R, [v]) => self.shifted(e, v),
             (Prim::Checkpoint | Prim::Replay | Prim::States, [k, f, a, v]) => {
@@ -147,6 +148,18 @@ impl Walk<'_> {
             Prim::States => self.named(Shape::Tensor(vec![None], each), e.ty(), "_"),
             _ => self.named(Shape::Tensor(vec![count], each), e.ty(), "_"),
         }
+    }
+
+    fn place(&mut self, e: &Expr, [c, f, a, v]: [&Expr; 4]) -> Shape {
+        let (first, element) = (self.term(a), self.element(v));
+        let Type::Tensor(_, element_type) = v.ty() else { return self.unknown(e.ty(), "place") };
+        self.state(first, a.ty(), &mut |walk, state| {
+            let element = walk.named(element.clone(), element_type, "_");
+            walk.apply(c, Shape::Tuple(vec![state.clone(), element.clone()]));
+            let next = walk.apply(f, element);
+            walk.named(state.joined(&next), a.ty(), "state")
+        });
+        self.unknown(e.ty(), "place")
     }
 
     fn map2(&mut self, e: &Expr, [f, v, w]: [&Expr; 3]) -> Shape {

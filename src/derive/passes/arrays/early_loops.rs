@@ -127,7 +127,9 @@ impl Early<'_> {
 /// Returns whether a term is a loop, or a component of what one gives.
 fn is_loop(e: &Expr) -> bool {
     match e.kind() {
-        Kind::App(Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl | Prim::Loop), _) => true,
+        Kind::App(Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Place | Prim::Scanl | Prim::Loop), _) => {
+            true
+        }
         Kind::App(Op::Get(..), args) => args[0].args_of_prim(Prim::Loop).is_some(),
         _ => false,
     }

@@ -1,7 +1,7 @@
 //! Laws of primitives on arrays that no derivation has rules for, of the pass `expand_arrays`.
 
 use super::law::PassLaw;
-use super::run::with_arrays_expanded;
+use super::run::{with_arrays_expanded, with_folds_closed};
 
 #[rustfmt::skip]
 pub(super) static LAWS: &[PassLaw] = &[
@@ -48,4 +48,18 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def f (Vec Float) (x : Float) (shift1R (Vec_init x 2.0)))",
         after:  "(def f (Vec Float) (x : Float)
                    (let (w (Vec_init x 2.0)) (build (sub (size w) 1) (lam (k : Integer) (index k w)))))" },
+    PassLaw { name: "fold-of-sum", source: "003 sec. 5", pass: "closed_folds", run: with_folds_closed,
+        text:   "fold(λ(s, x). s + e{x}, 0.0, v) = sumbuild(size(v), λi. e{v[i]})   likewise s - e, and pairs of such",
+        before: "(def f Float (v : Vec Float) (fold (lam (p : Tuple Float Float) (let ((s x) p) (add s (mul x x)))) 0.0 v))",
+        after:  "(def f Float (v : Vec Float)
+                   (sumbuild (size v) (lam (i : Integer) (let (x (index i v)) (mul x x)))))" },
+    PassLaw { name: "fold-of-choice", source: "derived", pass: "closed_folds", run: with_folds_closed,
+        text:   "fold(λ(s, x). if c{s, x} then e{x} else s, a, v) = let p = $place(λ(s, x). c{s, x}, λx. e{x}, a, v) in \
+                 if 0 <= p then e{v[p]} else a   likewise max and min",
+        before: "(def f Float ((a : Float) (v : Vec Float))
+                   (fold (lam (p : Tuple Float Float) (let ((s x) p) (max s x))) a v))",
+        after:  "(def f Float ((a : Float) (v : Vec Float))
+                   (let (k ($place (lam (q : Tuple Float Float)
+                                     (let ((s x) q) (not (gte s x)))) (lam (y : Float) y) a v))
+                     (if (lte 0 k) (let (x (index k v)) x) a)))" },
 ];

@@ -10,6 +10,14 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def g Float (y : Float) (mul y y))
                  (def f Float (x : Float) (g (sin x)))",
         after:  "(def f Float (x : Float) (let (y (sin x)) (mul y y)))" },
+    PassLaw { name: "size-share", source: "derived", pass: "simplify", run: simplified,
+        text:   "let n = size(v) in .. let m = size(w) in b = let n = size(v) in .. b[m := n]   when v and w have one size",
+        before: "(def f (Vec Float) (x : Vec Float)
+                   (let ((n (size x)) (v (build n (lam (i : Integer) (sin (index i x))))) (m (size v)))
+                     (build m (lam (i : Integer) (mul 2.0 (index i v))))))",
+        after:  "(def f (Vec Float) (x : Vec Float)
+                   (let ((n (size x)) (v (build n (lam (i : Integer) (sin (index i x))))))
+                     (build n (lam (i : Integer) (mul 2.0 (index i v))))))" },
     PassLaw { name: "let-atom", source: "sec. 3; Fig. 8a2 (ICFP)", pass: "simplify", run: simplified,
         text:   "let x = a in b = b[x := a]   when a is a variable, a constant, or a short tuple of such",
         before: "(def f Float (x : Float) (let (y x) (sin y)))",

@@ -4,9 +4,9 @@ use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::paper000_dual::apart::apart;
 use crate::derive::passes::{
-    add_destinations, anf, apply, apply_maps, arrays, carry_states, cse, dce, dead_components, expand_arrays,
-    fuse_sums, hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros, merge_calls,
-    pair_recursive_calls, share_elements, simplify, split_pairs, transpose,
+    add_destinations, anf, apply, apply_maps, arrays, carry_states, closed_folds, cse, dce, dead_components,
+    expand_arrays, fuse_sums, hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros,
+    merge_calls, pair_recursive_calls, share_elements, simplify, split_pairs, transpose,
 };
 use crate::derive::schedule::strategy;
 use crate::ks::check::expansion;
@@ -156,6 +156,10 @@ pub(super) fn fused_once(def: &Def, supply: &mut Supply) -> Def {
 fn with_sums_fused(def: &Def, supply: &mut Supply, rewrites: &mut Rewrites) -> Def {
     let effects = Effects::default();
     fuse_sums::fuse_sums(def, &effects, supply, rewrites, &|e| cse::cse_of_term(e, &effects))
+}
+
+pub(super) fn with_folds_closed(def: &Def, supply: &mut Supply) -> Def {
+    closed_folds::closed_folds(def, supply, &mut Rewrites::all())
 }
 
 pub(super) fn with_elements_shared(def: &Def, _: &mut Supply) -> Def {

@@ -2,8 +2,8 @@
 
 use super::law::PassLaw;
 use super::run::{
-    carried, fused, fused_once, merged, shared, taken_apart, with_arrays_fused, with_destinations, with_elements_shared, with_literal_zeros,
-    with_pairs_split, with_residuals, without_dead_components,
+    carried, fused, fused_once, merged, shared, taken_apart, with_arrays_fused, with_destinations,
+    with_elements_shared, with_literal_zeros, with_pairs_split, with_residuals, without_dead_components,
 };
 
 #[rustfmt::skip]

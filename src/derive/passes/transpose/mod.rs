@@ -328,9 +328,9 @@ impl Transpose<'_, '_> {
             && self.cx.rewrites.may("sum-of-places")
         {
             let sent = targets.0.into_iter().zip(sent);
-            return sent.into_iter().try_for_each(|(target, sent)| {
-                self.send_by_places([n, &Expr::var(i)], &inner, sent, target, scope)
-            });
+            return sent
+                .into_iter()
+                .try_for_each(|(target, sent)| self.send_by_places([n, &Expr::var(i)], &inner, sent, target, scope));
         }
         let maps = family(self.branch(inner, &targets)?);
         let sum = Expr::prim(Prim::LmAddV, [targets.witness(), maps]);

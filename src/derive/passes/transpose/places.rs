@@ -30,7 +30,8 @@ impl Transpose<'_, '_> {
     /// makes several loops of one, what the steps share is cheap.
     pub(super) fn by_places(&mut self, n: &Expr, i: &Var, steps: &Scope, targets: &Targets) -> Option<Vec<Sent>> {
         let sent: Vec<Sent> = targets.0.iter().map(|(target, _)| self.sent(n, i, steps, target.as_ref())).collect();
-        let loops: usize = sent.iter().map(|sent| usize::from(!sent.rows.is_empty()) + usize::from(!sent.others.is_empty())).sum();
+        let loops: usize =
+            sent.iter().map(|sent| usize::from(!sent.rows.is_empty()) + usize::from(!sent.others.is_empty())).sum();
         let is_some = sent.iter().any(|sent| !sent.rows.is_empty());
         let is_cheap = || {
             let terms = sent.iter().flat_map(|sent| sent.rows.iter().chain(&sent.others));
@@ -135,10 +136,14 @@ impl Transpose<'_, '_> {
         let (bindings, result) = step.as_block();
         let is_result = |b: &&Binding| b.pattern.vars().first() == result.as_var();
         let element = bindings.iter().find(is_result).map_or(result, |b| &b.rhs);
-        let [m, whole] = element.args_of_prim(Prim::LmCompose)? else { return None };
+        let one = || element.args_of_prim(Prim::LmIndex).map(|place| Expr::prim(Prim::LmOne, [place[1].clone()]));
+        let (m, whole) = match element.args_of_prim(Prim::LmCompose) {
+            Some([m, whole]) => (m, whole.clone()),
+            _ => (element, one()?),
+        };
         let [k, v] = m.args_of_prim(Prim::LmIndex)? else { return None };
         let is_outside = |e: &Expr| free_variables(e).iter().all(|x| x != i && !binds(bindings, x));
-        (k.as_var() == Some(i) && is_outside(v) && is_outside(whole) && self.has_size(v, n)).then(|| whole.clone())
+        (k.as_var() == Some(i) && is_outside(v) && is_outside(&whole) && self.has_size(v, n)).then_some(whole)
     }
 
     /// Returns `π(k)ᵀ` and m, for `π(k)ᵀ ∘ m` where π(k) is the same in each step.
