@@ -145,8 +145,8 @@ impl Fold {
         if !is_small || !parts().all(is_own) || !is_differentiable_choice(&chosen) {
             return None;
         }
-        let (mut out, v) = self.named(&self.v, "v", supply);
-        let (named, start) = self.named(&self.start, "a", supply);
+        let (mut out, start) = self.named(&self.start, "a", supply);
+        let (named, v) = self.named(&self.v, "v", supply);
         out.extend(named);
         let taken = if is_kept { Expr::prim(Prim::Not, [condition]) } else { condition };
         let q = supply.fresh("q", Type::tuple([self.state.ty().clone(), self.element.ty().clone()]));

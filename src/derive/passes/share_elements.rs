@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 /// Shares the elements of arrays.
 pub fn share_elements(def: &Def, effects: &Effects, rewrites: &mut Rewrites) -> Def {
-    let mut pass = ShareElements { effects, rewrites, loops: FxHashMap::default() };
+    let mut pass = ShareElements { effects, rewrites, loops: FxHashMap::default(), first: None };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
@@ -26,6 +26,8 @@ struct ShareElements<'a> {
     rewrites: &'a mut Rewrites,
     /// What loops of each size compute.
     loops: FxHashMap<Atom, Steps>,
+    /// The first term that an array has.
+    first: Option<Expr>,
 }
 
 /// The terms in steps of loops of one size. Equal terms have equal numbers; the index is number 0.
@@ -121,6 +123,7 @@ impl ShareElements<'_> {
         let number = *steps.numbers.entry(key).or_insert(next);
         match steps.arrays.get(&number) {
             Some(v) if is_costly(e) && self.rewrites.may("element-share") => {
+                self.first.get_or_insert_with(|| e.clone());
                 let element = Expr::prim(Prim::Index, [Expr::var(&step.index), Expr::var(v)]);
                 (element.placed(e.span()), Some(number))
             }
@@ -151,6 +154,8 @@ fn is_costly(e: &Expr) -> bool {
 
 /// Returns what breaks the postcondition: an element that is computed again.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
-    let shared = share_elements(def, facts.effects, &mut Rewrites::all());
-    (shared.body != def.body).then(|| def.body.clone())
+    let rewrites = &mut Rewrites::all();
+    let mut pass = ShareElements { effects: facts.effects, rewrites, loops: FxHashMap::default(), first: None };
+    pass.term(&def.body);
+    pass.first
 }
