@@ -99,16 +99,9 @@ impl Facts {
         let read = read.map(|read| Read { sizes: read.sizes.iter().map(|n| self.number(n)).collect(), ..read });
         let read: Vec<Read> = read.collect();
         self.read.extend(read);
-        for (k, v) in reads::elements(&b.rhs) {
-            let n = self.size_of(v);
-            let ks = k.args_of(&Op::Tuple).map_or(vec![(k.clone(), n.clone())], |ks| {
-                ks.iter().enumerate().map(|(i, k)| (k.clone(), Expr::get(i + 1, n.clone()))).collect()
-            });
-            self.below.extend(ks);
-        }
     }
 
-    /// Learns what a binding says of sizes, and nothing else.
+    /// Learns what a binding says of sizes and of indices, and nothing else.
     pub fn sizes(&mut self, b: &Binding) {
         for (x, term) in terms_of(b) {
             let number = is_size(&term).then(|| self.number(&term));
@@ -118,6 +111,13 @@ impl Facts {
         if let Some([v, w]) = b.rhs.args_of_prim(Prim::CommonSize) {
             let sizes = (self.size_of(w), self.size_of(v));
             self.equal.push(sizes);
+        }
+        for (k, v) in reads::elements(&b.rhs) {
+            let n = self.size_of(v);
+            let ks = k.args_of(&Op::Tuple).map_or(vec![(k.clone(), n.clone())], |ks| {
+                ks.iter().enumerate().map(|(i, k)| (k.clone(), Expr::get(i + 1, n.clone()))).collect()
+            });
+            self.below.extend(ks);
         }
     }
 

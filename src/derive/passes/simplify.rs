@@ -65,7 +65,7 @@ struct Sweep<'a, 'b> {
     /// The number of projections π(i,n) ∘ Dx, for each map Dx.
     projected: FxHashMap<u32, usize>,
     by: FxHashMap<u32, Expr>,
-    /// The sizes of tensors that have names in this scope.
+    /// The sizes of tensors that have names in this block.
     sizes: Vec<Var>,
     naming: bool,
     strategy: &'a Strategy,
@@ -76,12 +76,15 @@ impl Sweep<'_, '_> {
     fn simplify_block(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
         let (bindings, result) = e.as_block();
         let mut out = Vec::with_capacity(bindings.len());
-        let sizes = self.sizes.len();
+        // Functions that are equal stay equal: they name what they compute.
+        let outer = std::mem::take(&mut self.sizes);
+        let mark = self.cx.context.facts.mark();
         for b in bindings {
             self.binding(b, &mut out)?;
         }
         let result = self.term(result, &mut out)?;
-        self.sizes.truncate(sizes);
+        self.cx.context.facts.forget_since(mark);
+        self.sizes = outer;
         Ok(Expr::block(out, result))
     }
 

@@ -90,6 +90,14 @@ struct Scope {
 impl Transpose<'_, '_> {
     /// Sends the cotangent map `c` through a block.
     fn transpose_block(&mut self, e: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        // What holds where this block is evaluated holds nowhere else.
+        let mark = self.cx.context.facts.mark();
+        let sent = self.transpose_bindings(e, c, scope);
+        self.cx.context.facts.forget_since(mark);
+        sent
+    }
+
+    fn transpose_bindings(&mut self, e: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let (bindings, result) = e.as_block();
         let (maps, values): (Vec<&Binding>, Vec<&Binding>) =
             bindings.iter().partition(|b| b.rhs.ty().as_lm().is_some());

@@ -146,11 +146,13 @@ impl Transpose<'_, '_> {
         (k.as_var() == Some(i) && is_outside(v) && is_outside(&whole) && self.has_size(v, n)).then_some(whole)
     }
 
-    /// Returns `π(k)ᵀ` and m, for `π(k)ᵀ ∘ m` where π(k) is the same in each step.
+    /// Returns `π(k)ᵀ` and m, for `π(k)ᵀ ∘ m` where π(k) is the same in each step, and there is a k-th element also where
+    /// there is no step.
     fn factor(&self, term: &Expr, is_same: &dyn Fn(&Expr) -> bool) -> Option<(Expr, Expr)> {
         let [m, c] = term.args_of_prim(Prim::LmCompose)? else { return None };
-        m.args_of_prim(Prim::LmTranspose)?[0].args_of_prim(Prim::LmIndex)?;
-        (is_same(m) && self.cx.context.spaces.domain(m).is_some()).then(|| (m.clone(), c.clone()))
+        let [k, v] = m.args_of_prim(Prim::LmTranspose)?[0].args_of_prim(Prim::LmIndex)? else { return None };
+        let has_element = self.cx.context.facts.is_below(k, &Expr::prim(Prim::Size, [v.clone()]));
+        (has_element && is_same(m) && self.cx.context.spaces.domain(m).is_some()).then(|| (m.clone(), c.clone()))
     }
 }
 
