@@ -77,7 +77,7 @@ impl ShareElements<'_> {
             && rhs.args_of_prim(Prim::Build).is_some()
         {
             let steps = self.loops.entry(size.clone()).or_default();
-            if steps.arrays.get(&number).is_none() {
+            if !steps.arrays.contains_key(&number) {
                 steps.arrays.insert(number, x.clone());
                 added.push((size, number));
             }
