@@ -14,6 +14,7 @@ use lm::prim::{Cost, Prim};
 use lm::rewrites::Rewrites;
 use lm::term::{Atom, Binding, Def, Expr, Kind, Op, Pattern, Var};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// Shares the elements of arrays.
 pub fn share_elements(def: &Def, effects: &Effects, rewrites: &mut Rewrites) -> Def {
@@ -77,8 +78,8 @@ impl ShareElements<'_> {
             && rhs.args_of_prim(Prim::Build).is_some()
         {
             let steps = self.loops.entry(size.clone()).or_default();
-            if !steps.arrays.contains_key(&number) {
-                steps.arrays.insert(number, x.clone());
+            if let Entry::Vacant(entry) = steps.arrays.entry(number) {
+                entry.insert(x.clone());
                 added.push((size, number));
             }
         }
