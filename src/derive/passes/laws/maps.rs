@@ -105,14 +105,18 @@ pub(super) static LAWS: &[PassLaw] = &[
                    (let (Dy (lmScale v 2.0)) (lmVCatV v (build (size v) (lam (i : Integer) (lmCompose (lmIndex i v) Dy))))))",
         after:  "(def [Dt f] (LM (Vec Float) (Vec Float)) (v : Vec Float) (lmScale v 2.0))" },
     PassLaw { name: "sum-compose", source: "derived", pass: "transpose", run: transposed,
-        text:   "⊕(build(n, λi. π(k)ᵀ ∘ m)) = π(k)ᵀ ∘ ⊕(build(n, λi. m))   of what reaches no place of its own, for k that is no i",
+        text:   "⊕(build(n, λi. π(k)ᵀ ∘ m)) = π(k)ᵀ ∘ ⊕(build(n, λi. m))   of what reaches no place of its own, for a k of which v[k] was read",
         before: "(def [D f] (LM (Vec Float) Float) (v : Vec Float)
-                   (lmAddV ($dummy Float) (build (size v) (lam (i : Integer)
-                     (lmAdd (lmIndex i v) (lmCompose (lmScale ($dummy Float) (index i v)) (lmIndex 0 v)))))))",
+                   (let (x (index 0 v))
+                     (lmAddV ($dummy Float) (build (size v) (lam (i : Integer)
+                       (lmAdd (lmCompose (lmScale ($dummy Float) x) (lmIndex i v))
+                              (lmCompose (lmScale ($dummy Float) (index i v)) (lmIndex 0 v))))))))",
         after:  "(def [Dt f] (LM Float (Vec Float)) (v : Vec Float)
-                   (let ((R (lmVCatV v (build (size v) (lam (i : Integer) (lmOne ($dummy Float))))))
-                         (R1 (lmAddV ($dummy Float) (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v)))))))
-                     (let (R2 (lmCompose (lmTranspose (lmIndex 0 v)) R1)) (lmAdd R R2))))" },
+                   (let ((x (index 0 v))
+                         (R (lmVCatV v (build (size v) (lam (i : Integer) (lmScale ($dummy Float) x)))))
+                         (R1 (lmAddV ($dummy Float) (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v))))))
+                         (R2 (lmCompose (lmTranspose (lmIndex 0 v)) R1)))
+                     (lmAdd R R2)))" },
     PassLaw { name: "transpose-fold", source: "Figs. 12-15", pass: "transpose", run: transposed,
         text:   "lmFold(n, λi. M(i))ᵀ = lmFold(n, λk. M(n - 1 - k)ᵀ)",
         before: "(def [D f] (LM (Tuple Float Float) (Tuple Float Float)) (v : Vec Float)
