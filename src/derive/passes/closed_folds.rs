@@ -65,7 +65,7 @@ impl Fold {
         let (bindings, result) = body.as_block();
         let mut by = FxHashMap::default();
         for b in bindings {
-            let rhs = fold.without_pair(&b.rhs, p, &by)?;
+            let rhs = fold.without_pair(&b.rhs, p, &by);
             match (&b.pattern, rhs.kind()) {
                 (Pattern::Tuple(xs), Kind::Var(q)) if q == p => {
                     let [s, x] = xs.as_slice() else { return None };
@@ -79,14 +79,14 @@ impl Fold {
                 (pattern, _) => fold.bindings.push(Binding { pattern: pattern.clone(), rhs }),
             }
         }
-        fold.result = fold.without_pair(result, p, &by)?;
+        fold.result = fold.without_pair(result, p, &by);
         let rest = fold.bindings.iter().map(|b| &b.rhs).chain([&fold.result]);
         let has_pair = rest.into_iter().any(|e| mentions(e, std::slice::from_ref(p)));
         (!has_pair).then_some(fold)
     }
 
     /// Returns a term with the state and the element in place of components of the pair.
-    fn without_pair(&self, e: &Expr, p: &Var, by: &FxHashMap<u32, Expr>) -> Option<Expr> {
+    fn without_pair(&self, e: &Expr, p: &Var, by: &FxHashMap<u32, Expr>) -> Expr {
         let component = |k: usize| Expr::var(if k == 1 { &self.state } else { &self.element });
         fn replaced(e: &Expr, p: &Var, component: &dyn Fn(usize) -> Expr) -> Expr {
             match e.kind() {
@@ -94,7 +94,7 @@ impl Fold {
                 _ => e.map_children(|child| replaced(child, p, component)),
             }
         }
-        Some(substitute(&replaced(e, p, &component), by))
+        substitute(&replaced(e, p, &component), by)
     }
 
     fn mentions_state(&self, e: &Expr) -> bool {
@@ -142,7 +142,7 @@ impl Fold {
         let is_small = parts().map(Expr::size).sum::<usize>() <= MOST_CHOSEN && parts().all(|e| !is_heavy(e));
         let is_own =
             |e: &Expr| !self.mentions_state(e) && !others.iter().any(|x| mentions(e, std::slice::from_ref(*x)));
-        if !is_small || !parts().all(is_own) || !is_differentiable_choice(&chosen) {
+        if !is_small || !parts().all(is_own) || !chosen.ty().is_differentiable() {
             return None;
         }
         let (mut out, start) = self.named(&self.start, "a", supply);
@@ -245,11 +245,6 @@ fn is_zero(e: &Expr) -> bool {
         Kind::App(Op::Tuple, parts) => !parts.is_empty() && parts.iter().all(is_zero),
         _ => false,
     }
-}
-
-/// Returns whether a term that is chosen has a derivative: else nothing is gained.
-fn is_differentiable_choice(e: &Expr) -> bool {
-    e.ty().is_differentiable()
 }
 
 /// Returns whether a term loops, calls a function or prints.

@@ -33,11 +33,12 @@ pub fn argument_type(types: &[Type]) -> Type {
     }
 }
 
-/// Returns the body of a function with its argument. A variable, a constant, or an element that is read
-/// once, needs no name.
+/// Returns the body of a function with its argument. A variable, a constant, or an element that is read once, needs no
+/// name. An element that only one branch reads has one: it may be out of range.
 pub fn with_argument(x: &Var, arg: Expr, body: &Expr) -> Expr {
     let is_element = arg.args_of_prim(Prim::Index).is_some_and(|parts| parts.iter().all(Expr::is_atom));
-    let is_read_once = || occurrences(body).get(&x.id()) == Some(&1);
+    let has_branches = || body.any(|e| matches!(e.kind(), Kind::App(Op::If, _)));
+    let is_read_once = || occurrences(body).get(&x.id()) == Some(&1) && !has_branches();
     if matches!(arg.kind(), Kind::Var(_) | Kind::Const(_)) || is_element && is_read_once() {
         return substitute(body, &FxHashMap::from_iter([(x.id(), arg)]));
     }

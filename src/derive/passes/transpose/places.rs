@@ -5,7 +5,7 @@
 //! ⊕(build(n, λi. π(i)ᵀ ∘ m))        =  V(build(n, λi. m))                  when n is size(v), for π(i) of v
 //! ⊕(build(n, λi. (π(i)ᵀ ∘ m) ⊕ p))  =  V(build(n, λi. m)) ⊕ ⊕(build(n, λi. p))
 //! V(build(n, λi. π(i) ∘ m))         =  m                                   when n is size(v)
-//! ⊕(build(n, λi. π(k)ᵀ ∘ m))        =  π(k)ᵀ ∘ ⊕(build(n, λi. m))           for k that is no i
+//! ⊕(build(n, λi. π(k)ᵀ ∘ m))        =  π(k)ᵀ ∘ ⊕(build(n, λi. m))           when v[k] was read, for π(k) of v
 //! ```
 
 use super::{Scope, Targets, Transpose, after};
