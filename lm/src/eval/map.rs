@@ -66,13 +66,15 @@ impl Map {
 
     /// Returns `m ⊕ n`.
     pub fn add(m: Rc<Map>, n: Rc<Map>) -> Map {
-        Map::new(m.domain.clone(), m.codomain.clone(), move |cx, x| add(&m.apply(cx, x)?, &n.apply(cx, x)?))
+        let [domain, codomain] = [known([&m.domain, &n.domain]), known([&m.codomain, &n.codomain])];
+        let ms = [m, n];
+        Map::new(domain, codomain.clone(), move |cx, x| sum_of_images(cx, &ms, &[x.clone(), x.clone()], &codomain))
     }
 
     /// Returns `m × n ..`.
     pub fn vcat(ms: Vec<Rc<Map>>) -> Map {
         let codomain = Space::Tuple(ms.iter().map(|m| m.codomain.clone()).collect());
-        Map::new(ms[0].domain.clone(), codomain, move |cx, x| {
+        Map::new(known(ms.iter().map(|m| &m.domain)), codomain, move |cx, x| {
             Ok(Val::Tuple(ms.iter().map(|m| m.apply(cx, x)).collect::<Result<_, _>>()?))
         })
     }
@@ -80,7 +82,7 @@ impl Map {
     /// Returns `m ⋈ n ..`.
     pub fn hcat(ms: Vec<Rc<Map>>) -> Map {
         let domain = Space::Tuple(ms.iter().map(|m| m.domain.clone()).collect());
-        let codomain = ms[0].codomain.clone();
+        let codomain = known(ms.iter().map(|m| &m.codomain));
         Map::new(domain, codomain.clone(), move |cx, x| sum_of_images(cx, &ms, x.tuple(), &codomain))
     }
 
@@ -270,8 +272,21 @@ fn each_part(
     parts.iter().enumerate().map(part).collect()
 }
 
+/// Returns the space that maps between the same spaces show, if one of them does.
+fn known<'a>(spaces: impl IntoIterator<Item = &'a Space>) -> Space {
+    spaces.into_iter().find(|space| !matches!(space, Space::Unknown)).cloned().unwrap_or(Space::Unknown)
+}
+
+/// Returns the sum of images in the space t.
+///
+/// A map shows no space where it comes from no maps, as `V([])ᵀ` does. All its images are zero then, and add nothing.
 fn sum_of_images(cx: &Evaluator, ms: &[Rc<Map>], xs: &[Val], t: &Space) -> Outcome {
-    sum_or_zero(ms.iter().zip(xs).map(|(m, x)| m.apply(cx, x)).collect::<Result<_, _>>()?, t)
+    let image = |(m, x): (&Rc<Map>, &Val)| match m.apply(cx, x) {
+        Err(error) if error.kind == ErrorKind::ShapeUnknown && matches!(m.codomain, Space::Unknown) => Ok(None),
+        image => image.map(Some),
+    };
+    let images = ms.iter().zip(xs).map(image).collect::<Result<Vec<_>, _>>()?;
+    sum_or_zero(images.into_iter().flatten().collect(), t)
 }
 
 /// Returns the sum from left to right; over nothing, the zero of the space.

@@ -239,15 +239,18 @@ pub fn is_free_to_copy(m: &Expr) -> bool {
         }
         // What sends one vector to all elements: an element of it is the vector again.
         Kind::App(Op::Prim(Prim::LmCompose), args) => {
-            let spread =
-                args[0].args_of_prim(Prim::LmTranspose).is_some_and(|m| m[0].args_of_prim(Prim::LmSum).is_some());
             let selects = |m: &Expr| matches!(m.kind(), Kind::App(Op::LmGet(..), _));
-            (spread || args.iter().all(selects)) && args.iter().all(is_free_to_copy)
+            (is_spread(&args[0]) || args.iter().all(selects)) && args.iter().all(is_free_to_copy)
         }
         Kind::App(Op::Prim(Prim::LmVCat), args) => args.len() <= SHORT && args.iter().all(is_free_to_copy),
         Kind::App(Op::LmGet(..), args) => is_shape(&args[0]),
         Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
     }
+}
+
+/// Returns whether a map sends one vector to all elements of a tensor: `lmSum(v)ᵀ`.
+pub fn is_spread(m: &Expr) -> bool {
+    m.args_of_prim(Prim::LmTranspose).is_some_and(|m| m[0].args_of_prim(Prim::LmSum).is_some())
 }
 
 /// Returns whether the term is built of names only: as a witness, or an index, it costs nothing.

@@ -31,6 +31,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// shortens a result that is right already.
 const SWEEPS: usize = 12;
 
+/// The number of earlier sizes that a size is compared with, the nearest first: of n sizes that differ, n comparisons are
+/// made, not n².
+const SIZES: usize = 16;
+
 /// The largest map that is inlined where it is used once; larger ones keep their names.
 const INLINE_SIZE: usize = 60;
 
@@ -165,7 +169,7 @@ impl Sweep<'_, '_> {
             return self.cx.rewrites.may(law).then(|| rhs.clone());
         }
         if rhs.args_of_prim(Prim::Size).is_some()
-            && let Some(same) = self.sizes.iter().map(Expr::var).find(|n| self.cx.context.facts.are_equal(n, rhs))
+            && let Some(same) = self.same_size(rhs)
             && self.cx.rewrites.may("size-share")
         {
             return Some(same);
@@ -179,6 +183,12 @@ impl Sweep<'_, '_> {
         // What a loop uses is applied once, before the loop: a coefficient would be multiplied with in each step.
         let is_named = rhs.ty().as_lm().is_some() && self.naming && !self.repeated.contains(&id);
         if is_named { self.named_coefficient(name, rhs, out) } else { None }
+    }
+
+    /// Returns the name of a size that is equal to one.
+    fn same_size(&self, n: &Expr) -> Option<Expr> {
+        let nearest = self.sizes.iter().rev().take(SIZES).map(Expr::var);
+        nearest.into_iter().find(|same| self.cx.context.facts.are_equal(same, n))
     }
 
     /// Returns the law by which a term takes the place of its variable.

@@ -16,7 +16,7 @@ mod places;
 use crate::derive::forms::{smallest, without_unused_maps};
 use crate::derive::postcondition::Facts;
 use indexmap::IndexMap;
-use lm::law::{is_free_to_copy, sum};
+use lm::law::{is_free_to_copy, is_spread, sum};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
@@ -483,11 +483,6 @@ fn compose(m: Expr, n: Expr) -> Expr {
 /// Returns `m ∘ c`; m itself, if c is the identity.
 fn after(m: Expr, c: Expr) -> Expr {
     if is_one(&c) { m } else { compose(m, c) }
-}
-
-/// Returns whether a map is `lmSum(v)ᵀ`.
-fn is_spread(m: &Expr) -> bool {
-    m.args_of_prim(Prim::LmTranspose).is_some_and(|m| m[0].args_of_prim(Prim::LmSum).is_some())
 }
 
 fn is_one(m: &Expr) -> bool {
