@@ -6,6 +6,7 @@
 //! Float literals read back bit by bit; infinities and nan, which have no literal, print as divisions.
 
 use crate::notation::names::Names;
+use crate::notation::operators;
 use crate::prim::Prim;
 use crate::term::{Binding, Constant, Def, Derivative, Expr, Fun, Kind, Op, Pattern, Program, Rule, Var};
 use crate::types::Type;
@@ -205,19 +206,10 @@ impl<'a> Printer<'a> {
 
     fn operator(&self, op: &Op, args: &[Type]) -> String {
         match op {
-            Op::Tuple => "tuple".into(),
-            Op::Get(i, n) => format!("get${i}${n}"),
-            Op::If => "if".into(),
-            Op::Assert => "assert".into(),
-            Op::Dummy => "$dummy".into(),
-            Op::Pack(f) => format!("$pack {f}"),
-            Op::Unpack(ty) => format!("$unpack {ty}"),
             Op::Prim(p) => self.primitive(*p, args),
-            Op::Call(f) => f.name.to_string(),
             Op::JacobianOf(p) => format!("[D {}]", self.primitive(*p, args)),
             Op::JacobianOfFun(f) => jacobian(f),
-            Op::JacobianAt(f) => format!("$jacobian_at {}", f.name),
-            Op::LmGet(i, n) => format!("lmGet${i}${n}"),
+            op => operators::word(op).expect("other operators have one name"),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Signs are those of the working notes, Fig. 3. A higher level binds tighter.
 
 use crate::prim::Prim;
+use crate::term::Op;
 
 /// The associativity of an operator: the meaning of a chain `a ∘ b ∘ c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,4 +79,21 @@ pub fn of(prim: Prim) -> Option<&'static Operator> {
 /// Returns the operator whose sign `text` starts with; the longest sign wins.
 pub fn at_start_of(text: &str) -> Option<&'static Operator> {
     OPERATORS.iter().filter(|o| text.starts_with(o.sign)).max_by_key(|o| o.sign.len())
+}
+
+/// Returns the name of an operator that every notation calls the same; none for primitives and their Jacobians.
+pub fn word(op: &Op) -> Option<String> {
+    Some(match op {
+        Op::Tuple => "tuple".into(),
+        Op::Get(i, n) => format!("get${i}${n}"),
+        Op::If => "if".into(),
+        Op::Assert => "assert".into(),
+        Op::Dummy => "$dummy".into(),
+        Op::Pack(f) => format!("$pack {f}"),
+        Op::Unpack(ty) => format!("$unpack {ty}"),
+        Op::Call(f) => f.name.to_string(),
+        Op::JacobianAt(f) => format!("$jacobian_at {}", f.name),
+        Op::LmGet(i, n) => format!("lmGet${i}${n}"),
+        Op::Prim(_) | Op::JacobianOf(_) | Op::JacobianOfFun(_) => return Option::None,
+    })
 }

@@ -11,6 +11,7 @@
 
 use crate::derive::forms::smallest;
 use crate::derive::postcondition::Facts;
+use lm::law::name_it;
 use lm::prim::Prim;
 use lm::rewrites::Rewrites;
 use lm::scope::{free_variables, renamed, substitute};
@@ -119,12 +120,13 @@ impl Fold {
             return None;
         }
         let term = if let Type::Tuple(_) = self.state.ty() { Expr::tuple(terms) } else { terms[0].clone() };
-        let (named, v) = self.named(&self.v, "v", supply);
+        let mut out = Vec::new();
+        let v = name_it(&self.v, supply, &mut out);
         let i = supply.fresh("i", Type::Integer);
         let element = Expr::prim(Prim::Index, [Expr::var(&i), v.clone()]);
         let step = self.at(element, term);
         let n = Expr::prim(Prim::Size, [v]);
-        Some(("fold-of-sum", Expr::block(named, Expr::prim(Prim::SumBuild, [n, Expr::lam(i, step)]))))
+        Some(("fold-of-sum", Expr::block(out, Expr::prim(Prim::SumBuild, [n, Expr::lam(i, step)]))))
     }
 
     /// Returns the k-th component of the state, as the step writes it.
@@ -145,9 +147,8 @@ impl Fold {
         if !is_small || !parts().all(is_own) || !chosen.ty().is_differentiable() {
             return None;
         }
-        let (mut out, start) = self.named(&self.start, "a", supply);
-        let (named, v) = self.named(&self.v, "v", supply);
-        out.extend(named);
+        let mut out = Vec::new();
+        let [start, v] = [&self.start, &self.v].map(|e| name_it(e, supply, &mut out));
         let taken = if is_kept { Expr::prim(Prim::Not, [condition]) } else { condition };
         let q = supply.fresh("q", Type::tuple([self.state.ty().clone(), self.element.ty().clone()]));
         let pair = Pattern::Tuple(vec![self.state.clone(), self.element.clone()]);
@@ -198,16 +199,6 @@ impl Fold {
         let whole =
             || e.args_of(&Op::Tuple).is_some_and(|parts| (1..=parts.len()).all(|k| parts[k - 1] == self.component(k)));
         e.as_var() == Some(&self.state) || whole()
-    }
-
-    /// Returns a name for a term, and its binding.
-    fn named(&self, e: &Expr, name: &str, supply: &mut Supply) -> (Vec<Binding>, Expr) {
-        if e.is_atom() {
-            return (Vec::new(), e.clone());
-        }
-        let x = supply.fresh(name, e.ty().clone());
-        let named = Expr::var(&x);
-        (vec![Binding { pattern: Pattern::Var(x), rhs: e.clone() }], named)
     }
 
     /// Returns a term of the step at an element.

@@ -196,19 +196,10 @@ pub(in crate::derive::figures) fn name(op: &Op, format: Format) -> String {
     let jacobian = if has_signs { "∂" } else { "D " };
     let prim = |p: Prim| operators::of(p).filter(|_| has_signs).map_or(p.name(), |o| o.sign);
     match op {
-        Op::Tuple => "tuple".into(),
         Op::Get(i, n) if has_signs => format!("π({i},{n})"),
-        Op::Get(i, n) => format!("get${i}${n}"),
-        Op::If => "if".into(),
-        Op::Assert => "assert".into(),
-        Op::Dummy => "$dummy".into(),
-        Op::Pack(f) => format!("$pack {f}"),
-        Op::Unpack(ty) => format!("$unpack {ty}"),
         Op::Prim(p) => prim(*p).into(),
-        Op::Call(f) => f.name.to_string(),
         Op::JacobianOf(p) => format!("{jacobian}{}", prim(*p)),
         Op::JacobianOfFun(f) => format!("{jacobian}{}", f.name),
-        Op::JacobianAt(f) => format!("$jacobian_at {}", f.name),
-        Op::LmGet(i, n) => format!("lmGet${i}${n}"),
+        op => operators::word(op).expect("other operators have one name"),
     }
 }
