@@ -25,9 +25,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 fn coalesce_in_block(block: &mut Block, may_reorder: bool, names: &mut FxHashMap<Local, Local>) {
     block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| coalesce_in_block(inner, may_reorder, names));
-    while let Some(found) =
-        find(block, |block, at| copy(block, at).or_else(|| may_reorder.then(|| part(block, at)).flatten()))
-    {
+    while let Some(found) = Uses::of(block).find(may_reorder) {
         let Coalesced { gone, buffer, by } = found;
         let mut at = 0;
         block.stmts.retain(|_| {
@@ -47,9 +45,102 @@ struct Coalesced {
     by: Local,
 }
 
-/// Returns the first allocation of a block at which something is found.
-fn find(block: &Block, at: impl Fn(&Block, usize) -> Option<Coalesced>) -> Option<Coalesced> {
-    (0..block.stmts.len()).find_map(|i| at(block, i))
+/// The statements of a block that mention each local, in order, and those that allocate a buffer. A search that looked
+/// through the block for each would take the third power of its length.
+struct Uses<'a> {
+    block: &'a Block,
+    places: FxHashMap<Local, Vec<usize>>,
+    allocs: FxHashMap<Local, usize>,
+}
+
+impl<'a> Uses<'a> {
+    fn of(block: &'a Block) -> Uses<'a> {
+        let mut uses = Uses { block, places: FxHashMap::default(), allocs: FxHashMap::default() };
+        for (place, stmt) in block.stmts.iter().enumerate() {
+            let places = &mut uses.places;
+            let mut see = |a: &Operand| {
+                if let Some(x) = a.local() {
+                    let of = places.entry(x).or_default();
+                    if of.last() != Some(&place) {
+                        of.push(place);
+                    }
+                }
+            };
+            stmt.operands().into_iter().for_each(&mut see);
+            stmt.blocks().for_each(|inner| inner.visit_operands(&mut see));
+            if let Some((buffer, _)) = alloc(stmt) {
+                uses.allocs.insert(buffer, place);
+            }
+        }
+        uses
+    }
+
+    /// Returns what is found at the first allocation at which something is.
+    fn find(&self, may_reorder: bool) -> Option<Coalesced> {
+        let mut starts: Vec<usize> = self.allocs.values().copied().collect();
+        starts.sort_unstable();
+        starts.into_iter().find_map(|at| self.copy(at).or_else(|| may_reorder.then(|| self.part(at)).flatten()))
+    }
+
+    /// Returns the statements between two that mention a local.
+    fn between(&self, x: Local, start: usize, end: usize) -> impl Iterator<Item = &'a Stmt> {
+        let places = self.places.get(&x).map(Vec::as_slice).unwrap_or_default();
+        let places = &places[places.partition_point(|place| *place <= start)..];
+        let block = self.block;
+        places.to_vec().into_iter().take_while(move |place| *place < end).map(move |place| &block.stmts[place])
+    }
+
+    /// Returns whether a local is a result of the block.
+    fn is_result(&self, x: Local) -> bool {
+        self.block.results.iter().any(|a| a.local() == Some(x))
+    }
+
+    /// The allocation of a buffer in the block, if it has so many elements.
+    fn made(&self, buffer: Local, count: &Operand) -> Option<usize> {
+        let place = *self.allocs.get(&buffer)?;
+        alloc(&self.block.stmts[place]).filter(|(_, n)| n.same(count)).map(|_| place)
+    }
+
+    /// Matches a copy that is made of what is then done.
+    fn copy(&self, at: usize) -> Option<Coalesced> {
+        let stmts = &self.block.stmts;
+        let (buffer, count) = alloc(&stmts[at])?;
+        let first = *self.places.get(&buffer)?.iter().find(|place| **place > at)?;
+        let Stmt::Memory(Memory::Move { to, from, count: moved }) = &stmts[first] else { return None };
+        let by = from.local().filter(|_| to.local() == Some(buffer) && moved.same(count))?;
+        let start = self.made(by, count).filter(|start| *start < first)?;
+        let is_zero =
+            |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Zero(b, n)) if b.local() == Some(by) && n.same(count));
+        let is_sum = self.between(by, start, first).next().is_some_and(is_zero);
+        let is_done = self.between(by, first, stmts.len()).next().is_none() && !self.is_result(by);
+        if !is_sum || !is_done || !self.between(by, start, first).all(|stmt| is_worked_on(stmt, by, &is_any)) {
+            return None;
+        }
+        let stays = keeps_memory(&stmts[at.min(start)..first]);
+        // What was allocated first is released last.
+        let (later, buffer, by) = if start < at { (at, buffer, by) } else { (start, by, buffer) };
+        stays.then(|| Coalesced { gone: vec![later, first], buffer, by })
+    }
+
+    /// Matches terms that are added up in a buffer of their own, and then added to another one.
+    fn part(&self, at: usize) -> Option<Coalesced> {
+        let stmts = &self.block.stmts;
+        let (buffer, count) = alloc(&stmts[at])?;
+        let uses = self.places.get(&buffer)?;
+        let uses = &uses[uses.partition_point(|place| *place <= at)..];
+        let (first, last) = (*uses.first()?, *uses.last()?);
+        let is_zero = matches!(&stmts[first],
+            Stmt::Memory(Memory::Zero(b, n)) if b.local() == Some(buffer) && n.same(count));
+        let Stmt::For(looped) = &stmts[last] else { return None };
+        let by = adds_all(looped, buffer, count).filter(|_| is_zero && first < last)?;
+        let start = self.made(by, count).filter(|start| *start < at)?;
+        let only_adds =
+            [buffer, by].into_iter().all(|x| self.between(x, first, last).all(|stmt| is_worked_on(stmt, x, &is_add)));
+        let is_set = self.between(by, start, first).next().is_some();
+        let alone = || self.between(by, start, first).all(|stmt| is_worked_on(stmt, by, &is_any));
+        let stays = || keeps_memory(&stmts[start..last]) && !self.is_result(buffer);
+        (only_adds && is_set && alone() && stays()).then(|| Coalesced { gone: vec![at, first, last], buffer, by })
+    }
 }
 
 fn alloc(stmt: &Stmt) -> Option<(Local, &Operand)> {
@@ -57,49 +148,6 @@ fn alloc(stmt: &Stmt) -> Option<(Local, &Operand)> {
         Stmt::Memory(Memory::Alloc { buffer, count, .. }) => Some((*buffer, count)),
         _ => None,
     }
-}
-
-/// The allocation of a buffer in a block, if it has so many elements.
-fn made(block: &Block, buffer: Local, count: &Operand) -> Option<usize> {
-    block.stmts.iter().position(|stmt| alloc(stmt).is_some_and(|(b, n)| b == buffer && n.same(count)))
-}
-
-/// Matches a copy that is made of what is then done.
-fn copy(block: &Block, at: usize) -> Option<Coalesced> {
-    let (buffer, count) = alloc(&block.stmts[at])?;
-    let first = at + 1 + block.stmts[at + 1..].iter().position(|stmt| stmt.mentions(buffer))?;
-    let Stmt::Memory(Memory::Move { to, from, count: moved }) = &block.stmts[first] else { return None };
-    let by = from.local().filter(|_| to.local() == Some(buffer) && moved.same(count))?;
-    let start = made(block, by, count).filter(|start| *start < first)?;
-    let is_sum = block.stmts[start + 1..first]
-        .iter()
-        .find(|stmt| stmt.mentions(by))
-        .is_some_and(|stmt| matches!(stmt, Stmt::Memory(Memory::Zero(b, n)) if b.local() == Some(by) && n.same(count)));
-    let is_done = !block.stmts[first + 1..].iter().any(|stmt| stmt.mentions(by))
-        && !block.results.iter().any(|a| a.local() == Some(by));
-    let alone = block.stmts[start + 1..first].iter().all(|stmt| is_worked_on(stmt, by, &is_any));
-    // What was allocated first is released last.
-    let (later, buffer, by) = if start < at { (at, buffer, by) } else { (start, by, buffer) };
-    let stays = keeps_memory(&block.stmts[at.min(start)..first]);
-    (is_sum && is_done && alone && stays).then(|| Coalesced { gone: vec![later, first], buffer, by })
-}
-
-/// Matches terms that are added up in a buffer of their own, and then added to another one.
-fn part(block: &Block, at: usize) -> Option<Coalesced> {
-    let (buffer, count) = alloc(&block.stmts[at])?;
-    let uses: Vec<usize> = (at + 1..block.stmts.len()).filter(|i| block.stmts[*i].mentions(buffer)).collect();
-    let (first, last) = (*uses.first()?, *uses.last()?);
-    let is_zero = matches!(&block.stmts[first],
-        Stmt::Memory(Memory::Zero(b, n)) if b.local() == Some(buffer) && n.same(count));
-    let Stmt::For(looped) = &block.stmts[last] else { return None };
-    let by = adds_all(looped, buffer, count).filter(|_| is_zero && first < last)?;
-    let start = made(block, by, count).filter(|start| *start < at)?;
-    let between = &block.stmts[first + 1..last];
-    let only_adds = between.iter().all(|stmt| is_worked_on(stmt, buffer, &is_add) && is_worked_on(stmt, by, &is_add));
-    let is_set = block.stmts[start + 1..first].iter().any(|stmt| stmt.mentions(by));
-    let alone = block.stmts[start + 1..first].iter().all(|stmt| is_worked_on(stmt, by, &is_any));
-    let stays = keeps_memory(&block.stmts[start..last]) && !block.results.iter().any(|a| a.local() == Some(buffer));
-    (only_adds && is_set && alone && stays).then(|| Coalesced { gone: vec![at, first, last], buffer, by })
 }
 
 /// Matches `for i in 0..count { x = load part[i]; add sum[i] += x }`; gives the sum.
