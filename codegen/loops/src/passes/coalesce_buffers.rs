@@ -87,7 +87,7 @@ impl<'a> Uses<'a> {
         let places = self.places.get(&x).map(Vec::as_slice).unwrap_or_default();
         let places = &places[places.partition_point(|place| *place <= start)..];
         let block = self.block;
-        places.to_vec().into_iter().take_while(move |place| *place < end).map(move |place| &block.stmts[place])
+        places.iter().copied().take_while(move |place| *place < end).map(move |place| &block.stmts[place])
     }
 
     /// Returns whether a local is a result of the block.
