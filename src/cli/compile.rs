@@ -45,7 +45,7 @@ pub struct CompileOptions {
     /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',', requires = "derivatives")]
     wrt: Vec<String>,
-    /// The kinds of output: so, a, obj, asm, llvm-ir, loops, ks, header. `kind=PATH` names the file.
+    /// The kinds of output: so, a, obj, asm, llvm-ir, loops, ks, header, bulk, numpy, jax. `kind=PATH` names the file.
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]
     emit: Vec<String>,
     #[command(flatten)]
@@ -61,12 +61,13 @@ pub struct CompileOptions {
 enum Emit {
     Native(Kind),
     Ks,
+    Bulk(bulk::emit::Kind),
 }
 
 impl Emit {
     /// Returns whether C calls the functions of the output.
     fn is_for_c(self) -> bool {
-        !matches!(self, Emit::Ks | Emit::Native(Kind::Loops))
+        !matches!(self, Emit::Ks | Emit::Bulk(_) | Emit::Native(Kind::Loops))
     }
 }
 
@@ -86,16 +87,18 @@ fn compile_watched(
     let is_for_c = outputs.iter().any(|(kind, _)| kind.is_for_c());
     let entries = entries(&mut input, options, is_for_c)?;
     let program = input.pipeline.program();
-    let native = options.native.options(watch);
-    let module = told("compiling", || native::compile(program, &entries, &input.info(), &native));
-    let module = module.map_err(|error| input.not_compiled(error))?;
-    let math = module.math().map_err(|error| input.not_compiled(error))?;
-    watch.say(|| format!("math {math}"));
-    watch.say(|| format!("loops in lanes:\n{}", module.lanes().join("\n")));
+    let module = match outputs.iter().any(|(kind, _)| matches!(kind, Emit::Native(_))) {
+        true => Some(module(&input, program, &entries, &options.native, watch)?),
+        false => None,
+    };
     // Makes all outputs before it writes the first, so that an error leaves no files behind.
     let content = |kind: &Emit| match kind {
-        Emit::Native(kind) => told("compiling", || module.output(*kind)).map_err(|error| input.not_compiled(error)),
+        Emit::Native(kind) => {
+            let module = module.as_ref().expect("there is a module if an output is of one");
+            told("compiling", || module.output(*kind)).map_err(|error| input.not_compiled(error))
+        }
         Emit::Ks => Ok(text(&input.pipeline.program_as_written(), &entries).into_bytes()),
+        Emit::Bulk(kind) => bulk(&input, program, &entries, *kind),
     };
     let contents = outputs.iter().map(|(kind, _)| content(kind)).collect::<Result<Vec<_>, _>>()?;
     for ((_, path), content) in outputs.iter().zip(contents) {
@@ -106,6 +109,30 @@ fn compile_watched(
         }
     }
     Ok(())
+}
+
+fn module(
+    input: &Input,
+    program: &Program,
+    entries: &[FunName],
+    options: &NativeOptions,
+    watch: &Watch,
+) -> Result<native::Module, Failure> {
+    let native = options.options(watch);
+    let module = told("compiling", || native::compile(program, entries, &input.info(), &native));
+    let module = module.map_err(|error| input.not_compiled(error))?;
+    let math = module.math().map_err(|error| input.not_compiled(error))?;
+    watch.say(|| format!("math {math}"));
+    watch.say(|| format!("loops in lanes:\n{}", module.lanes().join("\n")));
+    Ok(module)
+}
+
+/// Returns the text of functions as operations on whole arrays.
+fn bulk(input: &Input, program: &Program, entries: &[FunName], kind: bulk::emit::Kind) -> Result<Vec<u8>, Failure> {
+    let functions = entries.iter().map(|name| bulk::lower(program, name)).collect::<Result<Vec<_>, _>>();
+    let functions = functions.map_err(|refusal| input.no_bulk_form(refusal))?;
+    let text = kind.text(&functions, &|span| input.place_of(span));
+    Ok(text.map_err(|refusal| input.no_bulk_form(refusal))?.into_bytes())
 }
 
 /// Makes the derivatives, and returns the functions that get symbols. Leaves out functions without a form in C, where C
@@ -276,7 +303,11 @@ fn kind(name: &str) -> Result<Emit, Failure> {
         return Ok(Emit::Ks);
     }
     let found = Kind::ALL.iter().find(|kind| kind.name() == name);
-    let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).chain(["ks"]).collect();
+    if let Some(kind) = bulk::emit::Kind::ALL.iter().find(|kind| kind.name() == name) {
+        return Ok(Emit::Bulk(*kind));
+    }
+    let bulk = bulk::emit::Kind::ALL.iter().map(|kind| kind.name());
+    let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).chain(["ks"]).chain(bulk).collect();
     let unknown = || Failure::Usage(format!("there is no output kind `{name}`; the kinds are {}", all.join(", ")));
     found.map(|&kind| Emit::Native(kind)).ok_or_else(unknown)
 }
@@ -284,6 +315,7 @@ fn kind(name: &str) -> Result<Emit, Failure> {
 fn extension(kind: Emit) -> &'static str {
     match kind {
         Emit::Ks => "ks",
+        Emit::Bulk(kind) => kind.extension(),
         Emit::Native(Kind::So) => "so",
         Emit::Native(Kind::A) => "a",
         Emit::Native(Kind::Obj) => "o",

@@ -250,6 +250,21 @@ impl Input {
         }
     }
 
+    /// Returns the refusal of a program without a form in whole arrays, at its place.
+    pub fn no_bulk_form(&self, refusal: bulk::Refusal) -> Failure {
+        let reason = refusal.reason;
+        let span = Some(refusal.span).filter(|span| *span != Span::default());
+        let error = Diagnostic::error(reason.code(), refusal.to_string()).remedy(reason.remedy());
+        shown(&self.source, &[Diagnostic { span, ..error }], self.format)
+    }
+
+    /// Returns a place of the program as `file:line:column`.
+    pub fn place_of(&self, span: Span) -> Option<String> {
+        let is_known = span != Span::default();
+        let (file, Position { line, column }) = self.source.place(span.start);
+        is_known.then(|| format!("{file}:{line}:{column}"))
+    }
+
     /// Shows warnings about functions, at the places of their names.
     pub fn warn_of(&self, warnings: impl IntoIterator<Item = (FunName, Diagnostic)>) {
         let placed = warnings.into_iter().map(|(name, warning)| Diagnostic { span: self.place(&name), ..warning });

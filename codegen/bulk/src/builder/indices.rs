@@ -1,0 +1,299 @@
+//! Laws of indices: an index that runs along an axis is a part of an array, not a gather.
+//!
+//! ```text
+//! slice (whole) = a      slice (iota) = iota + start      at (spread a) = a      at (iota) e = e
+//! at (slice a) e = at a (e + start)      at (stack a b ..) 0 = a      gather (spread a) = gather a of other axes
+//! scatter of indices that are each place once = permute      sum (scatter x) = scatter (sum x), or of fewer indices
+//! ```
+
+use super::Builder;
+use crate::ir::{Fun, Id, Node, Op, Scalar};
+use lm::term::Constant;
+use std::collections::BTreeMap;
+
+/// Sums of more levels are not looked through.
+const DEEPEST: usize = 8;
+
+/// An index that is `offset + step i`, where i runs along one axis, or along none.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// The axis, if there is one.
+    pub axis: Option<usize>,
+    /// The step along it.
+    pub step: i64,
+    /// An Integer.
+    pub offset: Id,
+}
+
+/// An Integer as a sum of others, each with a factor, and of a number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Linear {
+    terms: BTreeMap<Id, i64>,
+    constant: i64,
+}
+
+impl Linear {
+    /// Returns `self + k other`.
+    fn plus(mut self, other: &Linear, k: i64) -> Linear {
+        other.terms.iter().for_each(|(id, n)| *self.terms.entry(*id).or_default() += k * n);
+        self.terms.retain(|_, n| *n != 0);
+        self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(k));
+        self
+    }
+}
+
+impl Builder {
+    fn linear(&self, id: Id) -> Linear {
+        self.linear_within(id, DEEPEST)
+    }
+
+    fn linear_within(&self, id: Id, depth: usize) -> Linear {
+        let node = self.node(id);
+        let of = |id: Id| self.linear_within(id, depth - 1);
+        match (&node.op, node.args.as_slice()) {
+            (Op::Each(_), _) if depth == 0 => Linear { terms: BTreeMap::from([(id, 1)]), constant: 0 },
+            (Op::Constant(Constant::Integer(n)), _) => Linear { constant: *n, ..Linear::default() },
+            (Op::Each(Fun::Add), &[a, b]) => of(a).plus(&of(b), 1),
+            (Op::Each(Fun::Sub), &[a, b]) => of(a).plus(&of(b), -1),
+            (Op::Each(Fun::Neg), &[a]) => Linear::default().plus(&of(a), -1),
+            _ => Linear { terms: BTreeMap::from([(self.size(id), 1)]), constant: 0 },
+        }
+    }
+
+    /// Returns an Integer in a simpler form, if sizes in it cancel.
+    pub fn folded(&mut self, id: Id) -> Id {
+        let linear = self.linear(id);
+        match (linear.terms.len(), linear.constant) {
+            (0, constant) => self.integer(constant),
+            (1, 0) if linear.terms.values().all(|&k| k == 1) => *linear.terms.keys().next().expect("a term"),
+            _ => id,
+        }
+    }
+
+    /// Returns whether an Integer is known not to be negative: sizes are not, and neither is what is not below 0.
+    pub fn is_natural(&self, id: Id) -> bool {
+        self.is_sum_natural(self.linear(id))
+    }
+
+    fn is_sum_natural(&self, sum: Linear) -> bool {
+        let positive = |id: &Id| self.positive_part(*id).map(|of| (*id, of));
+        if let Some((part, of)) = sum.terms.iter().filter(|&(_, &k)| k < 0).find_map(|(id, _)| positive(id)) {
+            // The larger of e and 0 is one of them.
+            let k = sum.terms[&part];
+            let none = Linear { terms: BTreeMap::from([(part, -k)]), constant: 0 };
+            let without = sum.plus(&none, 1);
+            return self.is_sum_natural(without.clone()) && self.is_sum_natural(without.plus(&self.linear(of), k));
+        }
+        let is_size = |id: &Id| matches!(self.node(*id).op, Op::InputSize(..)) || self.positive_part(*id).is_some();
+        sum.constant >= 0 && sum.terms.iter().all(|(id, &k)| k > 0 && is_size(id))
+    }
+
+    /// Returns e where a node is e, or 0 where that is negative.
+    fn positive_part(&self, id: Id) -> Option<Id> {
+        let node = self.node(id);
+        let Op::Each(Fun::Select) = node.op else { return None };
+        let condition = self.node(node.args[0]);
+        let is_zero = |id: Id| self.number(id) == Some(&Constant::Integer(0));
+        let compares = matches!(condition.op, Op::Each(Fun::Gt)) && condition.args[0] == node.args[1];
+        (compares && is_zero(condition.args[1]) && is_zero(node.args[2])).then_some(node.args[1])
+    }
+
+    /// Returns an index as a line, if it is one.
+    pub fn line(&mut self, id: Id) -> Option<Line> {
+        self.line_within(id, DEEPEST)
+    }
+
+    fn line_within(&mut self, id: Id, depth: usize) -> Option<Line> {
+        let depth = depth.checked_sub(1)?;
+        let node = self.node(id).clone();
+        if node.dims.is_empty() {
+            return Some(Line { axis: None, step: 0, offset: id });
+        }
+        match node.op {
+            Op::Iota => Some(Line { axis: Some(0), step: 1, offset: self.integer(0) }),
+            Op::Spread(axes) => {
+                let line = self.line_within(node.args[0], depth)?;
+                Some(Line { axis: line.axis.map(|axis| axes[axis]), ..line })
+            }
+            Op::Each(fun @ (Fun::Add | Fun::Sub)) => {
+                let (a, b) = (self.line_within(node.args[0], depth)?, self.line_within(node.args[1], depth)?);
+                let sign = if fun == Fun::Add { 1 } else { -1 };
+                let axis = match (a.axis, b.axis) {
+                    (Some(a), Some(b)) if a != b => return None,
+                    (a, b) => a.or(b),
+                };
+                let step = a.step.checked_add(b.step.checked_mul(sign)?)?;
+                Some(Line { axis: axis.filter(|_| step != 0), step, offset: self.each(fun, &[a.offset, b.offset]) })
+            }
+            Op::Each(Fun::Neg) => {
+                let line = self.line_within(node.args[0], depth)?;
+                Some(Line { step: -line.step, offset: self.each(Fun::Neg, &[line.offset]), ..line })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns 0, 1, .. n - 1.
+    pub fn iota(&mut self, n: Id) -> Id {
+        self.make(Op::Iota, vec![], Scalar::Integer, vec![n])
+    }
+
+    /// Returns n elements along an axis, from place `start` on.
+    pub fn slice(&mut self, id: Id, axis: usize, start: Id, n: Id) -> Id {
+        let (node, n) = (self.node(id).clone(), self.size(n));
+        if self.number(start) == Some(&Constant::Integer(0)) && self.size(node.dims[axis]) == n {
+            return id;
+        }
+        let mut dims = node.dims.clone();
+        dims[axis] = n;
+        match &node.op {
+            Op::Iota => {
+                let (iota, start) = (self.iota(n), self.spread(start, &[], &dims));
+                self.each(Fun::Add, &[iota, start])
+            }
+            Op::Spread(axes) => match axes.iter().position(|&a| a == axis) {
+                Some(k) => {
+                    let part = self.slice(node.args[0], k, start, n);
+                    self.spread(part, axes, &dims)
+                }
+                None => self.spread(node.args[0], axes, &dims),
+            },
+            _ => self.make(Op::Slice(axis), vec![id, start], node.scalar, dims),
+        }
+    }
+
+    /// Returns an array backwards along an axis.
+    pub fn reverse(&mut self, id: Id, axis: usize) -> Id {
+        let node = self.node(id).clone();
+        match node.op {
+            Op::Reverse(other) if other == axis => node.args[0],
+            _ => self.make(Op::Reverse(axis), vec![id], node.scalar, node.dims),
+        }
+    }
+
+    /// Returns place e of an axis.
+    pub fn at(&mut self, id: Id, axis: usize, e: Id) -> Id {
+        let node = self.node(id).clone();
+        let mut dims = node.dims.clone();
+        dims.remove(axis);
+        match &node.op {
+            Op::Iota => e,
+            Op::Spread(axes) => {
+                let moved: Vec<usize> = axes.iter().filter(|&&a| a != axis).map(|&a| a - usize::from(a > axis)).collect();
+                let inner = match axes.iter().position(|&a| a == axis) {
+                    Some(k) => self.at(node.args[0], k, e),
+                    None => node.args[0],
+                };
+                self.spread(inner, &moved, &dims)
+            }
+            Op::Slice(other) if *other == axis => {
+                let place = self.each(Fun::Add, &[e, node.args[1]]);
+                self.at(node.args[0], axis, place)
+            }
+            Op::Stack(other) if *other == axis => match self.number(e) {
+                Some(Constant::Integer(k)) if (0..node.args.len() as i64).contains(k) => node.args[*k as usize],
+                _ => self.make(Op::At(axis), vec![id, e], node.scalar, dims),
+            },
+            _ => self.make(Op::At(axis), vec![id, e], node.scalar, dims),
+        }
+    }
+
+    /// Returns `a[.., e1[i ..], .., em[i ..], ..]`, with indices from an axis on. Takes at least one index.
+    pub fn gather(&mut self, id: Id, axis: usize, places: &[Id]) -> Id {
+        let node = self.node(id).clone();
+        if self.rank(places[0]) == 0 {
+            // The same axis again and again, as each index takes one away.
+            return places.iter().fold(id, |part, &e| self.at(part, axis, e));
+        }
+        let batch = self.dims(places[0]);
+        let dims: Vec<Id> = [&node.dims[..axis], &batch, &node.dims[axis + places.len()..]].concat();
+        if let (Op::Iota, [e]) = (&node.op, places) {
+            return *e;
+        }
+        if let Op::Spread(axes) = &node.op {
+            // The part that varies; some of its axes are indexed.
+            let end = axis + places.len();
+            let used: Vec<Id> = axes.iter().filter(|&&a| (axis..end).contains(&a)).map(|&a| places[a - axis]).collect();
+            let before: Vec<usize> = axes.iter().copied().filter(|&a| a < axis).collect();
+            let after = axes.iter().filter(|&&a| a >= end).map(|&a| a - places.len() + batch.len());
+            let inner = match used.is_empty() {
+                true => node.args[0],
+                false => self.gather(node.args[0], before.len(), &used),
+            };
+            let middle = if used.is_empty() { 0..0 } else { axis..axis + batch.len() };
+            let all: Vec<usize> = before.iter().copied().chain(middle).chain(after).collect();
+            return self.spread(inner, &all, &dims);
+        }
+        self.make(Op::Gather(axis), [vec![id], places.to_vec()].concat(), node.scalar, dims)
+    }
+
+    /// Returns the array `a` of some size, with `x[i ..]` added to the element at `e1[i ..], .., em[i ..]` for each i.
+    pub fn scatter(&mut self, a: Id, x: Id, places: &[Id]) -> Id {
+        if self.is_zero(x) {
+            return a;
+        }
+        let (mut x, mut places) = (x, places.to_vec());
+        let Some(&first) = places.first() else { return self.each(Fun::Add, &[a, x]) };
+        for axis in (0..self.rank(first)).rev() {
+            let same: Option<Vec<Id>> = places.iter().map(|&e| self.without_axis(e, axis)).collect();
+            if let Some(same) = same {
+                (x, places) = (self.sum(x, axis), same);
+            }
+        }
+        let batch = self.dims(places[0]);
+        let lines: Vec<Option<usize>> = (0..places.len()).map(|k| self.whole_line(places[k], self.node(a).dims[k])).collect();
+        let mut axes: Vec<usize> = lines.iter().flatten().copied().collect();
+        axes.sort_unstable();
+        axes.dedup();
+        if axes.len() == places.len() && axes.len() == batch.len() {
+            let rest = batch.len()..self.rank(x);
+            let order: Vec<usize> = lines.into_iter().flatten().chain(rest).collect();
+            let x = self.permute(x, &order);
+            return self.each(Fun::Add, &[a, x]);
+        }
+        let node = self.node(a).clone();
+        self.make(Op::Scatter, [vec![a, x], places].concat(), node.scalar, node.dims)
+    }
+
+    /// Returns the axis along which an index runs from 0 to n.
+    pub fn whole_line(&mut self, e: Id, n: Id) -> Option<usize> {
+        let line = self.line(e)?;
+        let axis = line.axis.filter(|_| line.step == 1)?;
+        let starts = self.number(line.offset) == Some(&Constant::Integer(0));
+        (starts && self.size(self.node(e).dims[axis]) == self.size(n)).then_some(axis)
+    }
+
+    /// Returns a sum of which one term is scattered into zeros: into the other term.
+    pub(super) fn sum_with_scatter(&mut self, x: Id, y: Id) -> Option<Id> {
+        let into = |builder: &Builder, id: Id| {
+            let node = builder.node(id);
+            (matches!(node.op, Op::Scatter) && builder.is_zero(node.args[0])).then(|| node.args.clone())
+        };
+        let (base, scatter) = match (into(self, y), into(self, x)) {
+            (Some(scatter), _) => (x, scatter),
+            (None, Some(scatter)) => (y, scatter),
+            (None, None) => return None,
+        };
+        Some(self.scatter(base, scatter[1], &scatter[2..]))
+    }
+
+    /// Returns the sum of a scatter along an axis of its result.
+    pub(super) fn sum_of_scatter(&mut self, node: &Node, axis: usize, dims: &[Id]) -> Option<Id> {
+        let (a, x, places) = (node.args[0], node.args[1], &node.args[2..]);
+        if axis >= places.len() {
+            let x = self.sum(x, self.rank(places[0]) + axis - places.len());
+            let a = self.sum(a, axis);
+            return Some(self.scatter(a, x, places));
+        }
+        self.whole_line(places[axis], node.dims[axis])?;
+        let mut fewer = places.to_vec();
+        fewer.remove(axis);
+        let a = self.sum(a, axis);
+        if fewer.is_empty() {
+            let sum = (0..self.rank(places[0])).rev().fold(x, |x, axis| self.sum(x, axis));
+            return Some(self.each(Fun::Add, &[a, sum]));
+        }
+        debug_assert_eq!(self.rank(a), dims.len(), "one axis fewer");
+        Some(self.scatter(a, x, &fewer))
+    }
+}

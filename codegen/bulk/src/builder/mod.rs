@@ -1,0 +1,267 @@
+//! Makes nodes: equal ones once, each in the outermost block that has what it reads.
+//!
+//! What a node is made of goes through the laws of `laws`, `products` and `indices` first. A node leaves loops that it
+//! does not depend on. It stays in the branch of a conditional, since only one branch runs.
+
+mod indices;
+mod laws;
+mod products;
+
+use crate::ir::{Block, Failure, Fun, Id, Node, Op, Reduction, Scalar, Spec};
+use lm::term::{Constant, Span};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+pub use indices::Line;
+
+/// The nodes of a function under construction.
+#[derive(Default)]
+pub struct Builder {
+    pub(crate) nodes: Vec<Node>,
+    scopes: Vec<Scope>,
+    /// The depth of the block of each node.
+    depths: Vec<usize>,
+    known: FxHashMap<Key, Id>,
+    /// Sizes that are known to be equal to others.
+    same: FxHashMap<Id, Id>,
+    /// The place of what is being lowered.
+    pub(crate) span: Span,
+}
+
+/// A block under construction.
+struct Scope {
+    block: Block,
+    /// Whether it runs under a condition, so that its nodes stay in it.
+    conditional: bool,
+    /// What was learned in it, and holds in it only.
+    keys: Vec<Key>,
+    sizes: Vec<Id>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    op: Plain,
+    args: Vec<Id>,
+    dims: Vec<Id>,
+}
+
+/// An operation as a key. Those with blocks are never equal.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Plain {
+    InputSize(usize, usize),
+    Constant(Constant),
+    Each(Fun),
+    Iota,
+    Spread(Vec<usize>),
+    Permute(Vec<usize>),
+    Reduce(Reduction, usize),
+    Slice(usize),
+    Reverse(usize),
+    At(usize),
+    Gather(usize),
+    Scatter,
+    Stack(usize),
+    Concat(usize),
+    Contract(Spec),
+    Check(Failure),
+}
+
+fn plain(op: &Op) -> Option<Plain> {
+    Some(match op.clone() {
+        Op::InputSize(i, k) => Plain::InputSize(i, k),
+        Op::Constant(c) => Plain::Constant(c),
+        Op::Each(f) => Plain::Each(f),
+        Op::Iota => Plain::Iota,
+        Op::Spread(axes) => Plain::Spread(axes),
+        Op::Permute(axes) => Plain::Permute(axes),
+        Op::Reduce(how, axis) => Plain::Reduce(how, axis),
+        Op::Slice(axis) => Plain::Slice(axis),
+        Op::Reverse(axis) => Plain::Reverse(axis),
+        Op::At(axis) => Plain::At(axis),
+        Op::Gather(axis) => Plain::Gather(axis),
+        Op::Scatter => Plain::Scatter,
+        Op::Stack(axis) => Plain::Stack(axis),
+        Op::Concat(axis) => Plain::Concat(axis),
+        Op::Contract(spec) => Plain::Contract(spec),
+        Op::Check(failure) => Plain::Check(failure),
+        Op::Input(_) | Op::Parameter | Op::If(_) | Op::Loop(_) | Op::Part(_) => return None,
+    })
+}
+
+impl Builder {
+    /// Returns a builder inside the block of a function.
+    pub fn new() -> Builder {
+        let mut builder = Builder::default();
+        builder.open(false);
+        builder
+    }
+
+    /// Returns a node.
+    pub fn node(&self, id: Id) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// Returns the sizes of a node.
+    pub fn dims(&self, id: Id) -> Vec<Id> {
+        self.node(id).dims.clone()
+    }
+
+    /// Returns the number of dimensions of a node.
+    pub fn rank(&self, id: Id) -> usize {
+        self.node(id).dims.len()
+    }
+
+    /// Begins a block inside the present one.
+    pub fn open(&mut self, conditional: bool) {
+        let (block, keys, sizes) = (Block::default(), Vec::new(), Vec::new());
+        self.scopes.push(Scope { block, conditional, keys, sizes });
+    }
+
+    /// Ends the present block.
+    pub fn close(&mut self, results: Vec<Id>) -> Block {
+        let scope = self.scopes.pop().expect("a block is open");
+        for key in &scope.keys {
+            self.known.remove(key);
+        }
+        for size in &scope.sizes {
+            self.same.remove(size);
+        }
+        Block { results, ..scope.block }
+    }
+
+    /// Goes on with a block that was closed.
+    pub fn reopen(&mut self, block: Block, conditional: bool) {
+        self.scopes.push(Scope { block, conditional, keys: Vec::new(), sizes: Vec::new() });
+    }
+
+    /// Returns a new parameter of the present block.
+    pub fn parameter(&mut self, scalar: Scalar, dims: Vec<Id>) -> Id {
+        let depth = self.scopes.len() - 1;
+        let id = self.push(Op::Parameter, vec![], scalar, dims, depth, false);
+        self.scopes[depth].block.parameters.push(id);
+        id
+    }
+
+    /// Gives a node a name, if it has none and is no constant.
+    pub fn name(&mut self, id: Id, name: &Arc<str>) {
+        let node = &mut self.nodes[id.index()];
+        let may = !matches!(node.op, Op::Constant(_) | Op::Input(_) | Op::InputSize(..));
+        if may && node.name.is_none() {
+            node.name = Some(name.clone());
+        }
+    }
+
+    /// Returns an input of the function, of so many dimensions.
+    pub fn input(&mut self, number: usize, scalar: Scalar, rank: usize) -> Id {
+        let size = |builder: &mut Builder, axis| builder.make(Op::InputSize(number, axis), vec![], Scalar::Integer, vec![]);
+        let dims = (0..rank).map(|axis| size(self, axis)).collect();
+        self.push(Op::Input(number), vec![], scalar, dims, 0, true)
+    }
+
+    /// Returns the size that stands for all that equal it.
+    pub fn size(&self, id: Id) -> Id {
+        let mut id = id;
+        while let Some(&other) = self.same.get(&id) {
+            id = other;
+        }
+        id
+    }
+
+    /// Requires that two sizes are one, in this block.
+    pub fn equate(&mut self, a: Id, b: Id) {
+        self.require_same(a, b);
+    }
+
+    /// Requires that two sizes are one. From here on they are, in this block.
+    pub fn require_same(&mut self, a: Id, b: Id) -> Id {
+        let (a, b) = (self.size(a), self.size(b));
+        if a == b {
+            return a;
+        }
+        let equal = self.each(Fun::Eq, &[a, b]);
+        self.check(equal, Failure::Size);
+        let (older, newer) = (a.min(b), a.max(b));
+        // A number stands for a name, not the other way round.
+        let (kept, gone) = if self.is_constant(newer) { (newer, older) } else { (older, newer) };
+        self.same.insert(gone, kept);
+        self.scopes.last_mut().expect("a block is open").sizes.push(gone);
+        kept
+    }
+
+    /// Adds a check that c is true, unless it always is.
+    pub fn check(&mut self, c: Id, failure: Failure) {
+        if !matches!(self.node(c).op, Op::Constant(Constant::Bool(true))) {
+            let here = self.scopes.len() - 1;
+            let key = Key { op: Plain::Check(failure.clone()), args: vec![c], dims: vec![] };
+            if !self.known.contains_key(&key) {
+                let id = self.push(Op::Check(failure), vec![c], Scalar::Bool, vec![], here, true);
+                self.learn(key, id, here);
+            }
+        }
+    }
+
+    fn is_constant(&self, id: Id) -> bool {
+        matches!(self.node(id).op, Op::Constant(_))
+    }
+
+    /// Returns a node, by no law.
+    pub(crate) fn make(&mut self, op: Op, args: Vec<Id>, scalar: Scalar, dims: Vec<Id>) -> Id {
+        let dims: Vec<Id> = dims.into_iter().map(|size| self.size(size)).collect();
+        let key = plain(&op).map(|op| Key { op, args: args.clone(), dims: dims.clone() });
+        if let Some(&id) = key.as_ref().and_then(|key| self.known.get(key)) {
+            return id;
+        }
+        let floor = self.scopes.iter().rposition(|scope| scope.conditional).unwrap_or(0);
+        let of = |ids: &[Id]| ids.iter().map(|id| self.depths[id.index()]).max().unwrap_or(0);
+        // An operation with blocks stays here, as its blocks may read anything.
+        let depth = if key.is_none() { self.scopes.len() - 1 } else { floor.max(of(&args)).max(of(&dims)) };
+        let id = self.push(op, args, scalar, dims, depth, true);
+        if let Some(key) = key {
+            self.learn(key, id, depth);
+        }
+        id
+    }
+
+    fn learn(&mut self, key: Key, id: Id, depth: usize) {
+        self.known.insert(key.clone(), id);
+        self.scopes[depth].keys.push(key);
+    }
+
+    fn push(&mut self, op: Op, args: Vec<Id>, scalar: Scalar, dims: Vec<Id>, depth: usize, listed: bool) -> Id {
+        let id = Id(self.nodes.len() as u32);
+        self.nodes.push(Node { op, args, scalar, dims, name: None, span: self.span });
+        self.depths.push(depth);
+        if listed {
+            self.scopes[depth].block.nodes.push(id);
+        }
+        id
+    }
+
+    /// Returns the results of a conditional.
+    pub fn conditional(&mut self, c: Id, blocks: [Block; 2]) -> Vec<Id> {
+        let results = blocks[0].results.clone();
+        let op = self.make(Op::If(Box::new(blocks)), vec![c], Scalar::Bool, vec![]);
+        self.parts(op, &results)
+    }
+
+    /// Returns the results of a loop: the last state, and the values of all steps.
+    pub fn repeat(&mut self, n: Id, start: Vec<Id>, block: Block) -> Vec<Id> {
+        let (states, kept) = block.results.split_at(start.len());
+        let types: Vec<(Scalar, Vec<Id>)> = (start.iter().map(|&id| (self.node(id).scalar, self.dims(id))))
+            .chain(kept.iter().map(|&id| (self.node(id).scalar, [vec![n], self.dims(id)].concat())))
+            .collect();
+        assert_eq!(states.len(), start.len(), "a loop has a next state");
+        let args = [vec![n], start].concat();
+        let op = self.make(Op::Loop(Box::new(block)), args, Scalar::Bool, vec![]);
+        let part = |(k, (scalar, dims))| self.make(Op::Part(k), vec![op], scalar, dims);
+        types.into_iter().enumerate().map(part).collect()
+    }
+
+    fn parts(&mut self, op: Id, like: &[Id]) -> Vec<Id> {
+        let part = |(k, &id): (usize, &Id)| {
+            let (scalar, dims) = (self.node(id).scalar, self.dims(id));
+            self.make(Op::Part(k), vec![op], scalar, dims)
+        };
+        like.iter().enumerate().map(part).collect()
+    }
+}

@@ -1,0 +1,57 @@
+//! The text of bulk programs in other languages.
+
+mod line;
+mod python;
+mod text;
+
+use crate::ir::Function;
+use crate::refusal::Refusal;
+use lm::term::Span;
+use python::Library;
+
+/// A language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bulk programs as they are, for people.
+    Bulk,
+    /// Python, on arrays of NumPy.
+    Numpy,
+    /// Python, on arrays of JAX.
+    Jax,
+}
+
+/// Returns `file:line:column` of a place in the source.
+pub type Places<'a> = &'a dyn Fn(Span) -> Option<String>;
+
+impl Kind {
+    /// Every language.
+    pub const ALL: &[Kind] = &[Kind::Bulk, Kind::Numpy, Kind::Jax];
+
+    /// Returns the name, as the command line has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Bulk => "bulk",
+            Kind::Numpy => "numpy",
+            Kind::Jax => "jax",
+        }
+    }
+
+    /// Returns the usual end of the names of its files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Kind::Bulk => "bulk",
+            Kind::Numpy | Kind::Jax => "py",
+        }
+    }
+
+    /// Returns the text of functions. `place` tells where in the source a check is.
+    ///
+    /// Errors: the language has no form of a function.
+    pub fn text(self, functions: &[Function], place: Places) -> Result<String, Refusal> {
+        match self {
+            Kind::Bulk => Ok(functions.iter().map(text::function).collect::<Vec<_>>().join("\n")),
+            Kind::Numpy => python::module(Library::Numpy, functions, place),
+            Kind::Jax => python::module(Library::Jax, functions, place),
+        }
+    }
+}

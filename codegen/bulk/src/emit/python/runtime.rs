@@ -1,0 +1,188 @@
+//! The Python functions that the text calls.
+
+use super::Library;
+use std::collections::BTreeSet;
+
+/// A function of the run-time support: its name, what it needs, its text for NumPy and for JAX.
+struct Support {
+    name: &'static str,
+    needs: &'static [&'static str],
+    numpy: &'static str,
+    jax: &'static str,
+}
+
+const SUPPORT: &[Support] = &[
+    Support {
+        name: "_array",
+        needs: &[],
+        numpy: r#"
+def _array(x, kind, rank, name):
+    """x as an array of so many dimensions."""
+    x = np.asarray(x, dtype=kind)
+    if x.ndim != rank:
+        raise ValueError(f"{name} has {x.ndim} dimensions, not {rank}")
+    return x
+"#,
+        jax: r#"
+def _array(x, kind, rank, name):
+    """x as an array of so many dimensions."""
+    x = jnp.asarray(x, dtype=kind)
+    if x.ndim != rank:
+        raise ValueError(f"{name} has {x.ndim} dimensions, not {rank}")
+    return x
+"#,
+    },
+    Support {
+        name: "_quotient",
+        needs: &[],
+        numpy: r#"
+def _quotient(a, b):
+    """The quotient of integers, towards zero."""
+    q = abs(a) // abs(b)
+    if isinstance(q, int):
+        return q if (a < 0) == (b < 0) else -q
+    return np.where((a < 0) == (b < 0), q, -q)
+"#,
+        jax: r#"
+def _quotient(a, b):
+    """The quotient of integers, towards zero."""
+    q = abs(a) // abs(b)
+    if isinstance(q, int):
+        return q if (a < 0) == (b < 0) else -q
+    return jnp.where((a < 0) == (b < 0), q, -q)
+"#,
+    },
+    Support {
+        name: "_argmax",
+        needs: &[],
+        numpy: r#"
+def _argmax(x, axis=0):
+    """The place of the first largest element; NaN is larger than nothing."""
+    first = np.take(x, [0], axis=axis)
+    start = np.isnan(np.squeeze(first, axis=axis))
+    return np.where(start, 0, np.argmax(np.where(np.isnan(x), -np.inf, x), axis=axis))
+"#,
+        jax: r#"
+def _argmax(x, axis=0):
+    """The place of the first largest element; NaN is larger than nothing."""
+    first = jnp.take(x, jnp.array([0]), axis=axis)
+    start = jnp.isnan(jnp.squeeze(first, axis=axis))
+    return jnp.where(start, 0, jnp.argmax(jnp.where(jnp.isnan(x), -jnp.inf, x), axis=axis))
+"#,
+    },
+    Support {
+        name: "_add_at",
+        needs: &[],
+        numpy: r#"
+def _add_at(a, index, x):
+    """a, with x added to the elements at an index, which may name one several times."""
+    a = np.array(a)
+    if any(isinstance(i, slice) for i in (index if isinstance(index, tuple) else (index,))):
+        a[index] += x
+    else:
+        np.add.at(a, index, x)
+    return a
+"#,
+        jax: "",
+    },
+    Support {
+        name: "_powi",
+        needs: &[],
+        numpy: r#"
+def _powi(x, n):
+    """x to the power of an integer."""
+    return np.power(x, np.float64(n))
+"#,
+        jax: r#"
+def _powi(x, n):
+    """x to the power of an integer."""
+    return jnp.power(x, jnp.float64(n))
+"#,
+    },
+    Support {
+        name: "_to_integer",
+        needs: &[],
+        numpy: r#"
+def _to_integer(x):
+    """x towards zero, the nearest integer of 64 bits if there is none, 0 for NaN."""
+    small = np.where(np.isnan(x) | (np.abs(x) >= 2.0**63), 0.0, np.trunc(x)).astype(int)
+    return np.where(x >= 2.0**63, 2**63 - 1, np.where(x <= -(2.0**63), -(2**63), small))
+"#,
+        jax: r#"
+def _to_integer(x):
+    """x towards zero, the nearest integer of 64 bits if there is none, 0 for NaN."""
+    small = jnp.where(jnp.isnan(x) | (jnp.abs(x) >= 2.0**63), 0.0, jnp.trunc(x)).astype(int)
+    return jnp.where(x >= 2.0**63, 2**63 - 1, jnp.where(x <= -(2.0**63), -(2**63), small))
+"#,
+    },
+    Support {
+        name: "_hash",
+        needs: &[],
+        numpy: r#"
+def _hash(k):
+    """A number in [0, 1) for an integer: SplitMix64."""
+    with np.errstate(over="ignore"):
+        z = np.asarray(k, dtype=np.int64).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+    return (z >> np.uint64(11)).astype(float) / 2.0**53
+"#,
+        jax: r#"
+def _hash(k):
+    """A number in [0, 1) for an integer: SplitMix64."""
+    z = jnp.asarray(k, dtype=jnp.int64).astype(jnp.uint64) + jnp.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> jnp.uint64(30))) * jnp.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> jnp.uint64(27))) * jnp.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> jnp.uint64(31))
+    return (z >> jnp.uint64(11)).astype(float) / 2.0**53
+"#,
+    },
+    Support {
+        name: "_erf",
+        needs: &["math"],
+        numpy: "\n_erf = np.vectorize(math.erf, otypes=[float])\n",
+        jax: "\n_erf = jax.scipy.special.erf\n",
+    },
+    Support {
+        name: "_lgamma",
+        needs: &["math"],
+        numpy: r#"
+def _lgamma_of_one(x):
+    if np.isnan(x) or np.isinf(x):
+        return abs(x)
+    return np.inf if x <= 0 and x == np.floor(x) else math.lgamma(x)
+
+
+_lgamma = np.vectorize(_lgamma_of_one, otypes=[float])
+"#,
+        jax: "\n_lgamma = jax.scipy.special.gammaln\n",
+    },
+];
+
+/// Returns the head of a module: what it imports, and the functions that it calls.
+pub(super) fn head(library: Library, needed: &BTreeSet<&'static str>) -> String {
+    let supports: Vec<&Support> = SUPPORT.iter().filter(|support| needed.contains(support.name)).collect();
+    let needs_math = supports.iter().any(|support| support.needs.contains(&"math"));
+    let mut text = String::from("\"\"\"Functions and derivatives on whole arrays, made by lmc.\"\"\"\n\n");
+    match library {
+        Library::Numpy => {
+            if needs_math {
+                text += "import math\n\n";
+            }
+            text += "import numpy as np\n";
+        }
+        Library::Jax => {
+            text += "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n\n";
+            text += "# Floats have 64 bits.\njax.config.update(\"jax_enable_x64\", True)\n";
+        }
+    }
+    for support in supports {
+        let part = if library == Library::Numpy { support.numpy } else { support.jax };
+        if !part.is_empty() {
+            text += "\n";
+            text += part;
+        }
+    }
+    text
+}

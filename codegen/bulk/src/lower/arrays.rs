@@ -1,0 +1,212 @@
+//! Independent loops, and whole tensors.
+
+use super::value::{Array, Axis, Value};
+use super::{Lowering, Outcome};
+use crate::ir::{Failure, Fun, Id, Reduction};
+use crate::refusal::{Reason, Refusal};
+use lm::term::{Expr, Kind};
+
+impl Lowering<'_> {
+    /// `build n (λi. e)`.
+    pub(super) fn build(&mut self, n: &Expr, f: &Expr) -> Outcome {
+        let sizes = self.expr(n)?.numbers();
+        for size in &sizes {
+            if !size.axes.is_empty() {
+                return self.refuse(Reason::Jagged, "the size of an array depends on the index of a loop");
+            }
+            self.check_size(size);
+        }
+        let sizes: Vec<Id> = sizes.iter().map(|size| self.b.size(size.id)).collect();
+        let (element, axes) = self.iterations(&sizes, f, None)?;
+        Ok(self.tensor(&sizes, &axes, &element))
+    }
+
+    /// Returns what iterations compute, each along axes of its own, and these axes.
+    fn iterations(&mut self, sizes: &[Id], f: &Expr, mask: Option<&[Array]>) -> Result<(Value, Vec<Axis>), Refusal> {
+        let Kind::Lam(x, body) = f.kind() else { unreachable!("a loop has a function") };
+        let first = self.sizes.len();
+        self.sizes.extend(sizes);
+        let axes: Vec<Axis> = (first..self.sizes.len()).collect();
+        let index = |lowering: &mut Self, axis: Axis| {
+            Array { id: lowering.b.iota(lowering.sizes[axis]), axes: vec![axis] }
+        };
+        let indices: Vec<Array> = axes.iter().map(|&axis| index(self, axis)).collect();
+        let value = match indices.as_slice() {
+            [one] => Value::Array(one.clone()),
+            several => Value::Tuple(several.iter().cloned().map(Value::Array).collect()),
+        };
+        self.env.insert(x.id(), value);
+        self.active.extend(&axes);
+        let element = match mask {
+            None => self.expr(body),
+            Some(bounds) => {
+                let mut inside = Array::fixed(self.b.boolean(true));
+                for (index, bound) in indices.iter().zip(bounds) {
+                    let below = self.each(Fun::Lt, &[index.clone(), bound.clone()]);
+                    inside = self.each(Fun::And, &[inside, below]);
+                }
+                self.masked(&inside, body).map(|value| {
+                    let zero = value.map(&mut |array| {
+                        let (scalar, own) = (self.b.node(array.id).scalar, self.own(array));
+                        Array::fixed(self.b.zeros(scalar, &own))
+                    });
+                    self.join(&inside, &value, &zero)
+                })
+            }
+        };
+        self.active.truncate(self.active.len() - axes.len());
+        Ok((element?, axes))
+    }
+
+    /// Returns a tensor whose elements are the iterations along axes, which no later loop has.
+    pub(super) fn tensor(&mut self, sizes: &[Id], axes: &[Axis], element: &Value) -> Value {
+        let element = element.map(&mut |array| {
+            let all = Self::union(&[array, &Array { id: array.id, axes: axes.to_vec() }]);
+            // Axes of inner loops come last.
+            let id = self.align(array, &all);
+            Array { id, axes: all[..all.len() - axes.len()].to_vec() }
+        });
+        Value::Tensor { sizes: sizes.to_vec(), element: Box::new(element) }
+    }
+
+    fn check_size(&mut self, size: &Array) {
+        if !self.b.is_natural(size.id) {
+            let zero = Array::fixed(self.b.integer(0));
+            let ok = self.each(Fun::Lte, &[zero, size.clone()]);
+            self.check(&ok, Failure::NegativeSize);
+        }
+    }
+
+    /// `sumbuild n (λi. e)`.
+    pub(super) fn sumbuild(&mut self, n: &Expr, f: &Expr) -> Outcome {
+        let counts = self.expr(n)?.numbers();
+        counts.iter().for_each(|count| self.check_size(count));
+        let is_uniform = counts.iter().all(|count| count.axes.is_empty());
+        let (element, axes) = match is_uniform {
+            true => {
+                let sizes: Vec<Id> = counts.iter().map(|count| self.b.size(count.id)).collect();
+                self.iterations(&sizes, f, None)?
+            }
+            // As many iterations as the most, and nothing of those that are too many.
+            false => {
+                let sizes: Vec<Id> = counts.iter().map(|count| self.most(count)).collect();
+                self.iterations(&sizes, f, Some(&counts))?
+            }
+        };
+        Ok(element.map(&mut |array| {
+            let all = Self::union(&[array, &Array { id: array.id, axes: axes.clone() }]);
+            let id = self.align(array, &all);
+            let kept = all.len() - axes.len();
+            let id = (kept..all.len()).rev().fold(id, |id, axis| self.b.sum(id, axis));
+            Array { id, axes: all[..kept].to_vec() }
+        }))
+    }
+
+    /// Returns the largest of several sizes, by the ends of the loops that they depend on where that is possible.
+    fn most(&mut self, count: &Array) -> Id {
+        match self.b.line(count.id) {
+            Some(line) => {
+                let highest = match line.axis {
+                    Some(axis) if line.step > 0 => {
+                        let (one, step) = (self.b.integer(1), self.b.integer(line.step));
+                        let last = self.b.each(Fun::Sub, &[self.b.node(count.id).dims[axis], one]);
+                        let last = self.b.each(Fun::Mul, &[step, last]);
+                        self.b.each(Fun::Add, &[line.offset, last])
+                    }
+                    _ => line.offset,
+                };
+                let highest = Array::fixed(self.b.folded(highest));
+                let zero = Array::fixed(self.b.integer(0));
+                let positive = self.each(Fun::Gt, &[highest.clone(), zero.clone()]);
+                self.each(Fun::Select, &[positive, highest, zero]).id
+            }
+            None => (0..count.axes.len()).fold(count.id, |id, _| self.b.reduce(Reduction::Max, id, 0)),
+        }
+    }
+
+    /// `sum v`.
+    pub(super) fn sum_of(&mut self, v: &Value) -> Value {
+        let (sizes, element) = v.tensor();
+        element.map(&mut |array| self.sum_own(array, sizes.len()))
+    }
+
+    /// `imax v`.
+    pub(super) fn imax(&mut self, v: &Value) -> Value {
+        let (sizes, element) = v.tensor();
+        let (zero, size) = (self.b.integer(0), self.b.size(sizes[0]));
+        let some = Array::fixed(self.b.each(Fun::Gt, &[size, zero]));
+        self.check(&some, Failure::Index);
+        let array = element.array();
+        let id = self.b.reduce(Reduction::Argmax, array.id, array.axes.len());
+        Value::Array(Array { id, axes: array.axes.clone() })
+    }
+
+    /// `size v`.
+    pub(super) fn size_of(&mut self, sizes: &[Id]) -> Value {
+        let number = |&size: &Id| Value::Array(Array::fixed(self.b.size(size)));
+        match sizes {
+            [one] => number(one),
+            several => Value::Tuple(several.iter().map(number).collect()),
+        }
+    }
+
+    /// `Vec_init a b ..`.
+    pub(super) fn vec_init(&mut self, parts: Vec<Value>) -> Value {
+        let n = self.b.integer(parts.len() as i64);
+        let (first, others) = parts.split_first().expect("a vector of no type has no elements");
+        // Elements of one size, or an error.
+        let alike: Vec<Value> = others.iter().map(|other| self.same_sizes(first, other)).collect();
+        let columns: Vec<Vec<Array>> = (0..first.leaves().len())
+            .map(|k| std::iter::once(first).chain(&alike).map(|part| part.leaves()[k].clone()).collect())
+            .collect();
+        let joined = |column: &Vec<Array>| {
+            let axes = Self::union(&column.iter().collect::<Vec<_>>());
+            let own = self.own(&column[0]);
+            let ids: Vec<Id> = column.iter().map(|array| self.align_to(array, &axes, &own)).collect();
+            Array { id: self.b.stack(&ids, axes.len()), axes }
+        };
+        let arrays = columns.iter().map(joined).collect();
+        Value::Tensor { sizes: vec![n], element: Box::new(first.with(arrays)) }
+    }
+
+    /// Returns y, which must have the sizes of x.
+    fn same_sizes(&mut self, x: &Value, y: &Value) -> Value {
+        match (x, y) {
+            (Value::Tuple(a), Value::Tuple(b)) => {
+                Value::Tuple(a.iter().zip(b).map(|(a, b)| self.same_sizes(a, b)).collect())
+            }
+            (Value::Tensor { sizes: n, element: a }, Value::Tensor { sizes: m, element: b }) => {
+                let sizes = n.iter().zip(m).map(|(&n, &m)| self.b.require_same(n, m)).collect();
+                Value::Tensor { sizes, element: Box::new(self.same_sizes(a, b)) }
+            }
+            _ => y.clone(),
+        }
+    }
+
+    /// `$add_at v pairs`.
+    pub(super) fn add_pairs(&mut self, v: &Value, pairs: &Value) -> Value {
+        let (sizes, base) = v.tensor();
+        let (count, pair) = pairs.tensor();
+        // The pairs become iterations, and their sum goes into the elements.
+        let first = self.sizes.len();
+        self.sizes.extend(count);
+        let axes: Vec<Axis> = (first..self.sizes.len()).collect();
+        let pair = pair.map(&mut |array| Array { id: array.id, axes: [array.axes.clone(), axes.clone()].concat() });
+        self.active.extend(&axes);
+        let (index, x) = (&pair.tuple()[0], &pair.tuple()[1]);
+        let places = index.numbers();
+        places.iter().zip(sizes).for_each(|(place, &size)| self.check_index(place, size));
+        let zero = base.map(&mut |array| {
+            let (scalar, own) = (self.b.node(array.id).scalar, self.own(array));
+            Array::fixed(self.b.zeros(scalar, &own))
+        });
+        let added = self.added(sizes, &zero, &places, x);
+        self.active.truncate(self.active.len() - axes.len());
+        let sum = added.map(&mut |array| {
+            let kept = array.axes.iter().filter(|axis| !axes.contains(axis)).count();
+            let id = (kept..array.axes.len()).rev().fold(array.id, |id, axis| self.b.sum(id, axis));
+            Array { id, axes: array.axes[..kept].to_vec() }
+        });
+        self.zip(Fun::Add, v, &sum)
+    }
+}

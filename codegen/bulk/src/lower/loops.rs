@@ -1,0 +1,260 @@
+//! Folds and loops, whose iterations depend on those before. The states of all iterations around them are one array.
+
+use super::value::{Array, Axis, Value};
+use super::{Lowering, Outcome};
+use crate::ir::{Fun, Id};
+use crate::refusal::{Reason, Refusal};
+use lm::term::{Expr, Kind, Var};
+use lm::types::Type;
+
+/// The result of a step: the next state, and what to keep of the step.
+type Step = Result<(Value, Vec<Value>), Refusal>;
+
+impl Lowering<'_> {
+    /// Returns the last state of a loop, and what it keeps of each step, stacked.
+    fn repeat(
+        &mut self,
+        n: &Array,
+        start: &Value,
+        mut step: impl FnMut(&mut Self, &Array, &Value) -> Step,
+    ) -> Result<(Value, Vec<Value>), Refusal> {
+        if !n.axes.is_empty() {
+            return self.refuse(Reason::Jagged, "the number of steps of a loop depends on an index");
+        }
+        let mut axes: Vec<Vec<Axis>> = start.leaves().iter().map(|array| array.axes.clone()).collect();
+        // A state has the axes of all that it becomes: they grow until a step adds none.
+        loop {
+            let ids: Vec<Id> = start.leaves().iter().zip(&axes).map(|(array, axes)| self.align(array, axes)).collect();
+            self.b.open(false);
+            let i = Array::fixed(self.b.parameter(crate::ir::Scalar::Integer, vec![]));
+            let state = self.parameters(start, &ids, &axes);
+            let (next, kept) = match step(self, &i, &state) {
+                Ok(result) => result,
+                Err(refusal) => {
+                    self.b.close(vec![]);
+                    return Err(refusal);
+                }
+            };
+            let (_, next) = self.alike(start, &next);
+            let wider: Vec<Vec<Axis>> = (next.leaves().iter().zip(&axes))
+                .map(|(array, axes)| Self::union(&[array, &Array { id: array.id, axes: axes.clone() }]))
+                .collect();
+            if wider != axes {
+                self.b.close(vec![]);
+                axes = wider;
+                continue;
+            }
+            let mut results = Vec::new();
+            for ((array, axes), &id) in next.leaves().iter().zip(&axes).zip(&ids) {
+                let result = self.align(array, axes);
+                let sizes = self.b.dims(id).into_iter().zip(self.b.dims(result)).collect::<Vec<_>>();
+                sizes.into_iter().for_each(|(n, m)| self.b.equate(n, m));
+                results.push(result);
+            }
+            results.extend(kept.iter().flat_map(Value::leaves).map(|array| array.id));
+            let block = self.b.close(results);
+            let parts = self.b.repeat(n.id, ids, block);
+            let (states, stacks) = parts.split_at(axes.len());
+            let last = start.with(states.iter().zip(&axes).map(|(&id, axes)| Array { id, axes: axes.clone() }).collect());
+            let mut stacks = stacks.iter();
+            let kept = kept.iter().map(|value| self.stacked(n.id, value, &mut stacks)).collect();
+            return Ok((last, kept));
+        }
+    }
+
+    fn parameters(&mut self, start: &Value, ids: &[Id], axes: &[Vec<Axis>]) -> Value {
+        let array = |(&id, axes): (&Id, &Vec<Axis>)| {
+            let (scalar, dims) = (self.b.node(id).scalar, self.b.dims(id));
+            Array { id: self.b.parameter(scalar, dims), axes: axes.clone() }
+        };
+        let arrays = ids.iter().zip(axes).map(array).collect();
+        start.with(arrays)
+    }
+
+    /// Returns a vector of the values of all steps. The steps come after the axes.
+    fn stacked<'a>(&mut self, n: Id, value: &Value, stacks: &mut impl Iterator<Item = &'a Id>) -> Value {
+        let element = value.map(&mut |array| {
+            let (id, count) = (*stacks.next().expect("a stack for each array"), array.axes.len());
+            let order: Vec<usize> = (1..=count).chain([0]).chain(count + 1..self.b.rank(id)).collect();
+            Array { id: self.b.permute(id, &order), axes: array.axes.clone() }
+        });
+        Value::Tensor { sizes: vec![n], element: Box::new(element) }
+    }
+
+    /// Returns a value whose every array is there, of a start of this type.
+    fn solid(&mut self, start: Value, ty: &Type) -> Value {
+        match (start, ty) {
+            (Value::Dummy(_), ty) => self.zero_of_type(ty, &[]),
+            (Value::Tuple(parts), Type::Tuple(types)) => {
+                Value::Tuple(parts.into_iter().zip(types.iter()).map(|(part, ty)| self.solid(part, ty)).collect())
+            }
+            (other, _) => other,
+        }
+    }
+
+    fn steps(&mut self, e: &Expr) -> (Vec<u32>, Expr) {
+        match e.kind() {
+            Kind::Lam(x, body) => (vec![Var::id(x)], body.clone()),
+            _ => unreachable!("the step of a loop is a function"),
+        }
+    }
+
+    /// Applies a function of a pair, or of one value.
+    fn apply(&mut self, f: &Expr, x: Value) -> Outcome {
+        let (xs, body) = self.steps(f);
+        self.env.insert(xs[0], x);
+        self.expr(&body)
+    }
+
+    /// `fold f s v`.
+    pub(super) fn fold(&mut self, f: &Expr, start: &Expr, v: &Expr) -> Outcome {
+        Ok(self.folded(f, start, v, false)?.0)
+    }
+
+    /// `scanl f s v`: the states before and after all steps.
+    pub(super) fn scanl(&mut self, f: &Expr, start: &Expr, v: &Expr) -> Outcome {
+        let (_, first, kept) = self.folded(f, start, v, true)?;
+        let kept = kept.expect("a scan keeps its states");
+        let (sizes, states) = kept.tensor();
+        let one = self.b.integer(1);
+        let arrays: Vec<(Array, Array)> =
+            first.leaves().into_iter().cloned().zip(states.leaves().into_iter().cloned()).collect();
+        let joined = |(first, rest): &(Array, Array)| {
+            let axes = rest.axes.clone();
+            let own = [vec![one], self.own(first)].concat();
+            let first = self.align(first, &axes);
+            let dims: Vec<Id> = axes.iter().map(|&axis| self.sizes[axis]).chain(own).collect();
+            let places: Vec<usize> = (0..axes.len()).chain(axes.len() + 1..dims.len()).collect();
+            let first = self.b.spread(first, &places, &dims);
+            Array { id: self.b.concat(first, rest.id, axes.len()), axes }
+        };
+        let arrays = arrays.iter().map(joined).collect();
+        let size = self.b.each(Fun::Add, &[one, sizes[0]]);
+        Ok(Value::Tensor { sizes: vec![size], element: Box::new(states.with(arrays)) })
+    }
+
+    /// `$states l f s v`: the states before steps 0, l, 2 l, .. and the last.
+    pub(super) fn states(&mut self, stride: &Expr, f: &Expr, start: &Expr, v: &Expr) -> Outcome {
+        let stride = self.expr(stride)?.array().clone();
+        let all = self.scanl(f, start, v)?;
+        let (sizes, states) = all.tensor();
+        let one = Array::fixed(self.b.integer(1));
+        // A stride is at least 1. Of n steps, (n + l - 1) / l begin a segment.
+        let small = self.each(Fun::Lt, &[stride.clone(), one.clone()]);
+        let stride = self.each(Fun::Select, &[small, one.clone(), stride]);
+        let steps = self.each(Fun::Sub, &[Array::fixed(sizes[0]), one.clone()]);
+        let up = self.each(Fun::Add, &[steps.clone(), stride.clone()]);
+        let up = self.each(Fun::Sub, &[up, one.clone()]);
+        let segments = self.each(Fun::Div, &[up, stride.clone()]);
+        let count = self.each(Fun::Add, &[segments, one]);
+        if !count.axes.is_empty() {
+            return self.refuse(Reason::Jagged, "the number of states kept depends on an index");
+        }
+        let axis = self.sizes.len();
+        self.sizes.push(count.id);
+        let index = Array { id: self.b.iota(count.id), axes: vec![axis] };
+        let place = self.each(Fun::Mul, &[index, stride]);
+        let late = self.each(Fun::Gt, &[place.clone(), steps.clone()]);
+        let place = self.each(Fun::Select, &[late, steps, place]);
+        let kept = self.read(&[place], sizes, states);
+        Ok(self.tensor(&[count.id], &[axis], &kept))
+    }
+
+    /// Returns the last state of a fold, its first, and the states after each step if they are kept.
+    fn folded(
+        &mut self,
+        f: &Expr,
+        start: &Expr,
+        v: &Expr,
+        keeps: bool,
+    ) -> Result<(Value, Value, Option<Value>), Refusal> {
+        let first = self.expr(start)?;
+        let first = self.solid(first, start.ty());
+        let v = self.expr(v)?;
+        let (sizes, element) = v.tensor();
+        let (sizes, element) = (sizes.to_vec(), element.clone());
+        let (last, mut kept) = self.repeat(&Array::fixed(sizes[0]), &first, |lowering, i, state| {
+            let x = lowering.read_step(i, &element);
+            let next = lowering.apply(f, Value::Tuple(vec![state.clone(), x]))?;
+            let kept = if keeps { vec![lowering.wide(&next, state)] } else { vec![] };
+            Ok((next, kept))
+        })?;
+        Ok((last, first, kept.pop()))
+    }
+
+    /// Returns a next state with at least the axes of the state.
+    fn wide(&mut self, next: &Value, state: &Value) -> Value {
+        let arrays: Vec<(Array, Array)> =
+            next.leaves().into_iter().cloned().zip(state.leaves().into_iter().cloned()).collect();
+        let wide = |(next, state): &(Array, Array)| {
+            let axes = Self::union(&[next, state]);
+            Array { id: self.align(next, &axes), axes }
+        };
+        let arrays = arrays.iter().map(wide).collect();
+        next.with(arrays)
+    }
+
+    /// Returns element i of a vector, which is known to be there.
+    fn read_step(&mut self, i: &Array, element: &Value) -> Value {
+        element.map(&mut |array| Array { id: self.b.at(array.id, array.axes.len(), i.id), axes: array.axes.clone() })
+    }
+
+    /// `$place c f s v`: the last place whose element is chosen, or -1.
+    pub(super) fn place(&mut self, c: &Expr, f: &Expr, start: &Expr, v: &Expr) -> Outcome {
+        let first = self.expr(start)?;
+        let first = self.solid(first, start.ty());
+        let v = self.expr(v)?;
+        let (sizes, element) = v.tensor();
+        let (sizes, element) = (sizes.to_vec(), element.clone());
+        let none = Value::Array(Array::fixed(self.b.integer(-1)));
+        let start = Value::Tuple(vec![none, first]);
+        let (last, _) = self.repeat(&Array::fixed(sizes[0]), &start, |lowering, i, state| {
+            let x = lowering.read_step(i, &element);
+            let parts = state.tuple().to_vec();
+            let chosen = lowering.apply(c, Value::Tuple(vec![parts[1].clone(), x.clone()]))?.array().clone();
+            let outer = lowering.mask.clone();
+            let mask = match &outer {
+                Some(mask) => lowering.each(Fun::And, &[mask.clone(), chosen.clone()]),
+                None => chosen.clone(),
+            };
+            lowering.mask = Some(mask);
+            let value = lowering.apply(f, x);
+            lowering.mask = outer;
+            let next = Value::Tuple(vec![Value::Array(i.clone()), value?]);
+            Ok((lowering.join(&chosen, &next, state), vec![]))
+        })?;
+        Ok(last.tuple()[0].clone())
+    }
+
+    /// `$loop n f s w`: the last state, and the sum of what the steps give beside it.
+    pub(super) fn accumulate(&mut self, n: &Expr, f: &Expr, start: &Expr, w: &Expr, ty: &Type) -> Outcome {
+        let n = self.expr(n)?.array().clone();
+        let first = self.expr(start)?;
+        let first = self.solid(first, start.ty());
+        let w = self.expr(w)?;
+        let zero = match &w {
+            Value::Dummy(_) => self.zero_of_type(&ty.as_tuple().expect("a state and a sum")[1], &[]),
+            w => self.zero_of(w),
+        };
+        let count = self.natural(&n);
+        let start = Value::Tuple(vec![first, zero]);
+        let (last, _) = self.repeat(&count, &start, |lowering, i, state| {
+            let parts = state.tuple();
+            let pair = lowering.apply(f, Value::Tuple(vec![Value::Array(i.clone()), parts[0].clone()]))?;
+            let (next, term) = (&pair.tuple()[0], &pair.tuple()[1]);
+            let sum = lowering.zip(Fun::Add, &parts[1], term);
+            Ok((Value::Tuple(vec![next.clone(), sum]), vec![]))
+        })?;
+        Ok(last)
+    }
+
+    /// Returns a number of steps, where one below 0 is none.
+    fn natural(&mut self, n: &Array) -> Array {
+        if self.b.is_natural(n.id) {
+            return n.clone();
+        }
+        let zero = Array::fixed(self.b.integer(0));
+        let positive = self.each(Fun::Gt, &[n.clone(), zero.clone()]);
+        self.each(Fun::Select, &[positive, n.clone(), zero])
+    }
+}
