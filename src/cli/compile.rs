@@ -83,7 +83,10 @@ fn compile_watched(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let outputs = outputs(options)?;
-    let mut input = Input::read_for(&options.files, options.choices.choices(format)?, format, watch)?;
+    // Programs on whole arrays keep all states: what they run on has ways of its own to save memory.
+    let is_bulk = outputs.iter().all(|(kind, _)| matches!(kind, Emit::Bulk(_)));
+    let choices = if is_bulk { options.choices.choices_to_show(format)? } else { options.choices.choices(format)? };
+    let mut input = Input::read_for(&options.files, choices, format, watch)?;
     let is_for_c = outputs.iter().any(|(kind, _)| kind.is_for_c());
     let entries = entries(&mut input, options, is_for_c)?;
     let program = input.pipeline.program();
@@ -129,7 +132,7 @@ fn module(
 
 /// Returns the text of functions as operations on whole arrays.
 fn bulk(input: &Input, program: &Program, entries: &[FunName], kind: bulk::emit::Kind) -> Result<Vec<u8>, Failure> {
-    let functions = entries.iter().map(|name| bulk::lower(program, name)).collect::<Result<Vec<_>, _>>();
+    let functions = entries.iter().map(|name| bulk::lower(program, name, &bulk::Known::default())).collect::<Result<Vec<_>, _>>();
     let functions = functions.map_err(|refusal| input.no_bulk_form(refusal))?;
     let text = kind.text(&functions, &|span| input.place_of(span));
     Ok(text.map_err(|refusal| input.no_bulk_form(refusal))?.into_bytes())

@@ -22,5 +22,5 @@ mod refusal;
 pub mod scalar;
 mod unused;
 
-pub use lower::lower;
+pub use lower::{Known, lower};
 pub use refusal::{Reason, Refusal};

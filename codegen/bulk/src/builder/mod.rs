@@ -151,10 +151,13 @@ impl Builder {
         }
     }
 
-    /// Returns an input of the function, of so many dimensions.
-    pub fn input(&mut self, number: usize, scalar: Scalar, rank: usize) -> Id {
-        let size = |builder: &mut Builder, axis| builder.make(Op::InputSize(number, axis), vec![], Scalar::Integer, vec![]);
-        let dims = (0..rank).map(|axis| size(self, axis)).collect();
+    /// Returns an input of the function, with a size for each dimension where that is known.
+    pub fn input(&mut self, number: usize, scalar: Scalar, sizes: &[Option<i64>]) -> Id {
+        let size = |(axis, known): (usize, &Option<i64>)| match known {
+            Some(n) => self.integer(*n),
+            None => self.make(Op::InputSize(number, axis), vec![], Scalar::Integer, vec![]),
+        };
+        let dims = sizes.iter().enumerate().map(size).collect();
         self.push(Op::Input(number), vec![], scalar, dims, 0, true)
     }
 

@@ -37,13 +37,17 @@ use value::{Array, Axis, Value};
 
 type Outcome = Result<Value, Refusal>;
 
+/// Numbers of parameters that are known: `n`, `t.2`, `v.size`, `m.size.2`, `rows.each.size`.
+pub type Known = FxHashMap<String, i64>;
+
 /// Returns a function of a program in bulk form, with all that it calls in place.
 ///
 /// Errors: the function, or one that it calls, has no bulk form.
-pub fn lower(program: &Program, name: &FunName) -> Result<Function, Refusal> {
+pub fn lower(program: &Program, name: &FunName, known: &Known) -> Result<Function, Refusal> {
     let def = &program.defs[name];
     let mut lowering = Lowering {
         program,
+        known,
         b: Builder::new(),
         sizes: Vec::new(),
         active: Vec::new(),
@@ -54,7 +58,7 @@ pub fn lower(program: &Program, name: &FunName) -> Result<Function, Refusal> {
     let mut inputs = Vec::new();
     let mut parameters = Vec::new();
     for x in &def.params {
-        let (value, shape) = lowering.parameter(x.ty(), 0, &mut inputs)?;
+        let (value, shape) = lowering.parameter(x.ty(), x.name().to_string(), &[], &mut inputs)?;
         lowering.env.insert(x.id(), value);
         parameters.push(Parameter { name: x.name().clone(), shape });
     }
@@ -70,6 +74,7 @@ pub fn lower(program: &Program, name: &FunName) -> Result<Function, Refusal> {
 /// The lowering of one function.
 struct Lowering<'a> {
     program: &'a Program,
+    known: &'a Known,
     b: Builder,
     /// The size of each axis.
     sizes: Vec<Id>,
@@ -89,20 +94,30 @@ impl Lowering<'_> {
         Err(Refusal { reason, function, what: what.into(), span: self.b.span })
     }
 
-    /// Returns the value of a parameter whose arrays have `outer` dimensions in front.
-    fn parameter(&mut self, ty: &Type, outer: usize, inputs: &mut Vec<Id>) -> Result<(Value, Shape<usize>), Refusal> {
+    /// Returns the value of a parameter, or of a part of it, at a path. Its arrays have the sizes `outer` in front, by
+    /// their paths.
+    fn parameter(
+        &mut self,
+        ty: &Type,
+        path: String,
+        outer: &[String],
+        inputs: &mut Vec<Id>,
+    ) -> Result<(Value, Shape<usize>), Refusal> {
         let scalar = match ty {
             Type::Float => Scalar::Float,
             Type::Integer => Scalar::Integer,
             Type::Bool => Scalar::Bool,
             Type::Tuple(parts) => {
-                let parts: Result<Vec<_>, _> = parts.iter().map(|part| self.parameter(part, outer, inputs)).collect();
+                let part = |(k, part): (usize, &Type)| self.parameter(part, format!("{path}.{}", k + 1), outer, inputs);
+                let parts: Result<Vec<_>, _> = parts.iter().enumerate().map(part).collect();
                 let (values, shapes) = parts?.into_iter().unzip();
                 return Ok((Value::Tuple(values), Shape::Tuple(shapes)));
             }
             Type::Tensor(rank, element) => {
-                let (element, shape) = self.parameter(element, outer + rank, inputs)?;
-                let sizes = self.shared_sizes(&element, outer, *rank);
+                let size = |k: usize| if *rank == 1 { format!("{path}.size") } else { format!("{path}.size.{k}") };
+                let all: Vec<String> = outer.iter().cloned().chain((1..=*rank).map(size)).collect();
+                let (element, shape) = self.parameter(element, format!("{path}.each"), &all, inputs)?;
+                let sizes = self.shared_sizes(&element, outer.len(), *rank);
                 return Ok((Value::Tensor { sizes, element: Box::new(element) }, shape));
             }
             // A record is what it was made of: the halves of one derivative are lowered with their arrays.
@@ -111,9 +126,14 @@ impl Lowering<'_> {
             Type::LM(..) | Type::Lam(..) => return self.refuse(Reason::LinearMap, format!("`{ty}` is no array")),
         };
         let number = inputs.len();
-        let id = self.b.input(number, scalar, outer);
+        let sizes: Vec<Option<i64>> = outer.iter().map(|path| self.known.get(path).copied()).collect();
+        let id = self.b.input(number, scalar, &sizes);
         inputs.push(id);
-        Ok((Value::Array(Array::fixed(id)), Shape::Array(number)))
+        let value = match self.known.get(&path).filter(|_| scalar == Scalar::Integer && outer.is_empty()) {
+            Some(&n) => self.b.integer(n),
+            None => id,
+        };
+        Ok((Value::Array(Array::fixed(value)), Shape::Array(number)))
     }
 
     /// Returns the sizes that all arrays of a tensor have, at their dimensions from `first` on.

@@ -40,32 +40,8 @@ impl Printer<'_, '_> {
         Term::atom(name)
     }
 
-    /// Returns along which axes the text of a node has elements of their own. Others are of size 1, or left out in front.
-    fn thick(&self, id: Id) -> Vec<bool> {
-        let node = self.function.node(id);
-        let rank = node.dims.len();
-        match &node.op {
-            Op::Each(_) => {
-                let mut thick = vec![false; rank];
-                for &arg in &node.args {
-                    thick.iter_mut().zip(self.thick(arg)).for_each(|(all, one)| *all |= one);
-                }
-                thick
-            }
-            Op::Spread(axes) => {
-                let mut thick = vec![false; rank];
-                axes.iter().zip(self.thick(node.args[0])).for_each(|(&axis, one)| thick[axis] = one);
-                thick
-            }
-            Op::Reduce(_, axis) => {
-                let mut thick = self.thick(node.args[0]);
-                match thick.remove(*axis) {
-                    true => thick,
-                    false => vec![true; rank],
-                }
-            }
-            _ => vec![true; rank],
-        }
+    fn thick(&self, id: Id) -> &[bool] {
+        &self.thick[id.index()]
     }
 
     fn is_whole(&self, id: Id) -> bool {
@@ -262,7 +238,7 @@ impl Printer<'_, '_> {
     }
 
     fn spread(&mut self, inner: Id, axes: &[usize], rank: usize) -> Term {
-        let thick = self.thick(inner);
+        let thick = self.thick(inner).to_vec();
         let term = self.term(inner);
         let Some(first) = thick.iter().position(|&thick| thick) else { return term };
         let kept = &axes[first..];
@@ -274,7 +250,7 @@ impl Printer<'_, '_> {
     }
 
     fn reduce(&mut self, how: Reduction, of: Id, axis: usize) -> Term {
-        let thick = self.thick(of);
+        let thick = self.thick(of).to_vec();
         let rank = thick.len();
         let (term, first) = match thick[axis] {
             true => (self.term(of), thick.iter().position(|&thick| thick).expect("the axis itself")),
@@ -324,7 +300,7 @@ impl Printer<'_, '_> {
     fn places(&mut self, places: &[Id]) -> Vec<String> {
         let mut all = vec![false; self.function.node(places[0]).dims.len()];
         for &place in places {
-            all.iter_mut().zip(self.thick(place)).for_each(|(all, one)| *all |= one);
+            all.iter_mut().zip(self.thick(place)).for_each(|(all, one)| *all |= *one);
         }
         let is_covered = all.iter().all(|&thick| thick);
         let text = |printer: &mut Self, (k, &place): (usize, &Id)| match k == 0 && !is_covered {

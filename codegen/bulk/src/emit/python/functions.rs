@@ -8,7 +8,7 @@ use crate::refusal::Refusal;
 use lm::term::{Derivative, FunName};
 
 /// Writes functions, and for JAX what ties a function to its derivative.
-pub(super) fn write(module: &mut Module, functions: &[Function]) -> Result<(), Refusal> {
+pub(super) fn write<'a>(module: &mut Module<'a>, functions: &'a [Function]) -> Result<(), Refusal> {
     let mut names = Names::default();
     let called: Vec<String> = functions.iter().map(|function| names.fresh(&python_name(&function.name))).collect();
     for (function, name) in functions.iter().zip(&called) {
@@ -27,7 +27,7 @@ fn python_name(name: &FunName) -> String {
     identifier(&words.replace(' ', "_"))
 }
 
-fn plain(module: &mut Module, function: &Function, name: &str) -> Result<String, Refusal> {
+fn plain<'a>(module: &mut Module<'a>, function: &'a Function, name: &str) -> Result<String, Refusal> {
     let mut printer = Printer::new(module, function)?;
     let parameters = printer.parameters();
     let has_status = printer.has_status(&function.body);

@@ -12,6 +12,7 @@ mod expr;
 mod functions;
 mod names;
 mod runtime;
+mod thick;
 
 use super::Places;
 use crate::ir::{Function, Id, Op, Scalar};
@@ -40,7 +41,7 @@ impl Library {
 /// Returns a module with the functions.
 ///
 /// Errors: JAX has no form of a size that depends on data.
-pub fn module(library: Library, functions: &[Function], place: Places) -> Result<String, Refusal> {
+pub fn module<'a>(library: Library, functions: &'a [Function], place: Places<'a>) -> Result<String, Refusal> {
     let mut module = Module { library, place, needed: BTreeSet::new(), text: String::new() };
     functions::write(&mut module, functions)?;
     Ok(format!("{}{}", runtime::head(library, &module.needed), module.text))
@@ -71,6 +72,8 @@ struct Printer<'a, 'm> {
     readers: Vec<usize>,
     /// Nodes that are Python numbers: they depend on sizes alone.
     fixed: Vec<bool>,
+    /// Along which axes the text of a node has elements of its own.
+    thick: Vec<Vec<bool>>,
     /// The messages of the checks whose outcome depends on data.
     checks: Vec<String>,
 }
@@ -110,6 +113,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             homes: vec![0; count],
             readers: vec![0; count],
             fixed: vec![false; count],
+            thick: thick::thick(function),
             checks: Vec::new(),
         };
         printer.count_uses();
