@@ -86,8 +86,9 @@ fn random_programs_agree() {
             values: all.values + tally.values,
             errors: all.errors + tally.errors,
             native: all.native + tally.native,
+            bulk: all.bulk + tally.bulk,
         };
     }
     println!("{all:?}");
-    assert!(count < 10 || all.values > 8 * count as usize && all.native > count as usize, "{all:?}");
+    assert!(count < 10 || all.values > 8 * count as usize && all.native > count as usize && all.bulk > 4 * count as usize, "{all:?}");
 }

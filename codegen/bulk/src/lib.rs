@@ -21,6 +21,7 @@ mod lower;
 mod refusal;
 pub mod scalar;
 mod unused;
+mod verify;
 
 pub use lower::{Known, lower};
 pub use refusal::{Reason, Refusal};

@@ -7,6 +7,7 @@
 
 pub mod agreement;
 pub mod all_ways;
+pub mod bulk;
 pub mod category;
 pub mod compile_time;
 pub mod cost;

@@ -5,7 +5,7 @@
 //! demos, of the programs of `tests/language` and `tests/cases`, and of random programs. `LMC_SEED` chooses the random
 //! programs; one that fails is shown as small as [`shrink`] makes it.
 
-use crate::compile_time;
+use crate::{bulk, compile_time};
 use crate::generate_arrays::{self, Generated};
 use crate::native::unoptimised;
 use crate::{generate, generate_scaled, random, shrink};
@@ -28,6 +28,8 @@ use loops::ir::Module;
 use loops::lower::lower;
 use loops::{Checks, Selection};
 use native::{Jit, SourceInfo};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A way to evaluate a call. A new evaluator is one more row.
@@ -74,6 +76,8 @@ struct Subject {
     loops: Option<Module>,
     jit: Option<Jit>,
     entries: Vec<FunName>,
+    /// What was lowered to bulk programs.
+    bulk: RefCell<HashMap<FunName, Option<::bulk::ir::Function>>>,
 }
 
 fn oracle(subject: &Subject, call: &Call) -> Ended {
@@ -130,6 +134,8 @@ pub struct Tally {
     pub errors: usize,
     /// Calls of native code.
     pub native: usize,
+    /// Calls in bulk form.
+    pub bulk: usize,
 }
 
 /// Compares a call by all evaluators; returns the value, if there is one.
@@ -138,14 +144,35 @@ fn agree(subject: &Subject, call: &Call, tally: &mut Tally) -> Result<Option<Val
     for row in EVALUATORS {
         let Some(found) = (row.run)(subject, call) else { continue };
         tally.native += usize::from(row.name == "native code");
-        is_right(subject, call, &wanted, &found).map_err(|why| {
-            let Call { name, args, .. } = call;
-            format!("{name} at {args:?}, {}: {why}\n  oracle {wanted:?}\n  found  {found:?}", row.name)
-        })?;
+        is_right(subject, call, &wanted, &found).map_err(|why| differs(call, row.name, &wanted, &found, &why))?;
+    }
+    if let Some(found) = in_bulk(subject, call, &wanted) {
+        tally.bulk += 1;
+        is_right(subject, call, &wanted, &found).map_err(|why| differs(call, "bulk", &wanted, &found, &why))?;
     }
     tally.values += usize::from(wanted.1.is_ok());
     tally.errors += usize::from(wanted.1.is_err());
     Ok(wanted.1.ok())
+}
+
+fn differs(call: &Call, row: &str, wanted: &Ended, found: &Ended, why: &str) -> String {
+    let Call { name, args, .. } = call;
+    format!("{name} at {args:?}, {row}: {why}\n  oracle {wanted:?}\n  found  {found:?}")
+}
+
+/// Evaluates a call in bulk form, if it has one. An error is any error that the oracle has.
+fn in_bulk(subject: &Subject, call: &Call, wanted: &Ended) -> Option<Ended> {
+    let def = subject.program.defs.get(&call.name).filter(|_| call.applied.is_none())?;
+    let mut known = subject.bulk.borrow_mut();
+    let function = known.entry(call.name.clone()).or_insert_with(|| bulk::lowered(&subject.program, &call.name));
+    let like = wanted.1.as_ref().ok();
+    let found = bulk::call(function.as_ref()?, &def.fun.params, &def.fun.result, &call.args, like)?;
+    let result = match (found, &wanted.1) {
+        (Ok(value), _) => Ok(value),
+        (Err(_), Err(error)) => Err(error.clone()),
+        (Err(stop), Ok(_)) => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: stop.span }),
+    };
+    Some((String::new(), result))
 }
 
 fn is_right(subject: &Subject, call: &Call, wanted: &Ended, found: &Ended) -> Result<(), String> {
@@ -248,7 +275,7 @@ impl Plan<'_> {
         module.keeps_order = true;
         let ran = loops::passes::run(&mut module, &Selection::All, Checks::default(), &Timings::default());
         ran.map_err(|error| error.to_string())?;
-        let subject = Subject { program: pipeline.into_program(), loops: Some(module), jit, entries };
+        let subject = Subject { program: pipeline.into_program(), loops: Some(module), jit, entries, bulk: RefCell::default() };
         functions.iter().try_for_each(|f| self.function(&subject, f, tally))
     }
 
@@ -363,7 +390,7 @@ pub fn main_of(text: &str) -> Result<Tally, String> {
     pipeline.keep_maps();
     let main = FunName::base("main");
     pipeline.require(&main).map_err(|error| error.to_string())?;
-    let subject = Subject { program: pipeline.into_program(), loops: None, jit: None, entries: vec![] };
+    let subject = Subject { program: pipeline.into_program(), loops: None, jit: None, entries: vec![], bulk: RefCell::default() };
     let mut tally = Tally::default();
     agree(&subject, &Call::plain(main, vec![]), &mut tally)?;
     Ok(tally)

@@ -9,6 +9,11 @@ use crate::refusal::Refusal;
 use lm::term::Span;
 use python::Library;
 
+/// Returns a function as text, for messages about bugs.
+pub(crate) fn text(function: &Function) -> String {
+    text::function(function)
+}
+
 /// A language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -68,6 +68,9 @@ pub fn lower(program: &Program, name: &FunName, known: &Known) -> Result<Functio
     let body = lowering.b.close(results);
     let mut function = Function { name: name.clone(), parameters, inputs, nodes: lowering.b.nodes, body, result };
     crate::unused::remove(&mut function);
+    if cfg!(debug_assertions) {
+        crate::verify::verify(&function);
+    }
     Ok(function)
 }
 
