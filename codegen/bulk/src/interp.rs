@@ -79,8 +79,29 @@ impl Array {
         &self.elements[self.offset(index)]
     }
 
+    /// Returns the element at an index, or 0 where there is none.
+    fn at_or_zero(&self, index: &[i64], scalar: Scalar) -> Constant {
+        match self.inside(index) {
+            Some(index) => self.at(&index).clone(),
+            None => zero(scalar),
+        }
+    }
+
+    fn inside(&self, index: &[i64]) -> Option<Vec<usize>> {
+        let is_inside = index.iter().zip(&self.dims).all(|(&i, &n)| 0 <= i && i < n as i64);
+        is_inside.then(|| index.iter().map(|&i| i as usize).collect())
+    }
+
     fn integer(&self) -> i64 {
         integer(&self.elements[0])
+    }
+}
+
+fn zero(scalar: Scalar) -> Constant {
+    match scalar {
+        Scalar::Float => Constant::Float(0.0),
+        Scalar::Integer => Constant::Integer(0),
+        Scalar::Bool => Constant::Bool(false),
     }
 }
 
@@ -122,6 +143,10 @@ impl Run<'_> {
             }
             Op::Loop(block) => Ok(Value::Parts(self.repeat(node, block)?)),
             Op::Part(k) => match &self.values[node.args[0].index()] {
+                // Of no steps there is nothing to show the size.
+                Some(Value::Parts(parts)) if parts[*k].elements.is_empty() => {
+                    Ok(Value::One(Array { dims, elements: vec![] }))
+                }
                 Some(Value::Parts(parts)) => Ok(self.sized(&dims, parts[*k].clone())),
                 other => panic!("{other:?} has no parts"),
             },
@@ -210,11 +235,11 @@ impl Run<'_> {
                 reduced(*how, node.scalar, column.collect())
             }),
             Op::Slice(axis) => {
-                let start = arg(1).integer() as usize;
+                let start = arg(1).integer();
                 Array::of(dims, |i| {
-                    let mut index = i.to_vec();
+                    let mut index: Vec<i64> = i.iter().map(|&i| i as i64).collect();
                     index[*axis] += start;
-                    arg(0).at(&index).clone()
+                    arg(0).at_or_zero(&index, node.scalar)
                 })
             }
             Op::Reverse(axis) => Array::of(dims, |i| {
@@ -223,16 +248,17 @@ impl Run<'_> {
                 arg(0).at(&index).clone()
             }),
             Op::At(axis) => Array::of(dims, |i| {
-                let mut index = i.to_vec();
-                index.insert(*axis, arg(1).integer() as usize);
-                arg(0).at(&index).clone()
+                let mut index: Vec<i64> = i.iter().map(|&i| i as i64).collect();
+                index.insert(*axis, arg(1).integer());
+                arg(0).at_or_zero(&index, node.scalar)
             }),
             Op::Gather(axis) => {
                 let end = axis + arg(1).dims.len();
                 Array::of(dims, |i| {
-                    let places = node.args[1..].iter().map(|&e| integer(self.array(e).at(&i[*axis..end])) as usize);
-                    let index: Vec<usize> = i[..*axis].iter().copied().chain(places).chain(i[end..].iter().copied()).collect();
-                    arg(0).at(&index).clone()
+                    let places = node.args[1..].iter().map(|&e| integer(self.array(e).at(&i[*axis..end])));
+                    let own = |part: &[usize]| part.iter().map(|&i| i as i64).collect::<Vec<i64>>();
+                    let index: Vec<i64> = own(&i[..*axis]).into_iter().chain(places).chain(own(&i[end..])).collect();
+                    arg(0).at_or_zero(&index, node.scalar)
                 })
             }
             Op::Scatter => self.scatter(node),
@@ -261,10 +287,13 @@ impl Run<'_> {
         let batch = places[0].dims.len();
         let mut sum = base.clone();
         Array::of(&x.dims, |i| {
-            let at = places.iter().map(|e| integer(e.at(&i[..batch])) as usize);
-            let index: Vec<usize> = at.chain(i[batch..].iter().copied()).collect();
-            let offset = sum.offset(&index);
-            sum.elements[offset] = apply(Fun::Add, &[sum.elements[offset].clone(), x.at(i).clone()]).expect("a sum");
+            let at = places.iter().map(|e| integer(e.at(&i[..batch])));
+            let index: Vec<i64> = at.chain(i[batch..].iter().map(|&i| i as i64)).collect();
+            if let Some(index) = sum.inside(&index) {
+                let offset = sum.offset(&index);
+                let terms = [sum.elements[offset].clone(), x.at(i).clone()];
+                sum.elements[offset] = apply(Fun::Add, &terms).expect("a sum");
+            }
             Constant::Bool(true)
         });
         sum
@@ -289,8 +318,7 @@ fn reduced(how: Reduction, scalar: Scalar, column: Vec<Constant>) -> Constant {
 }
 
 fn total(terms: impl Iterator<Item = Constant>, scalar: Scalar) -> Constant {
-    let zero = if scalar == Scalar::Float { Constant::Float(0.0) } else { Constant::Integer(0) };
-    terms.fold(zero, |sum, x| apply(Fun::Add, &[sum, x]).expect("numbers of one type"))
+    terms.fold(zero(scalar), |sum, x| apply(Fun::Add, &[sum, x]).expect("numbers of one type"))
 }
 
 fn contraction(spec: &Spec, a: &Array, b: &Array, dims: &[usize], scalar: Scalar) -> Array {

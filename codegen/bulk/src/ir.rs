@@ -27,6 +27,9 @@
 //! | `if c` | the results of one of two blocks |
 //! | `loop n s` | the results of a block, again and again |
 //!
+//! A place outside of its array has the element 0, or `false`, and nothing is added to it. A check before it tells where
+//! such an element would be used.
+//!
 //! Source: *Dual-numbers reverse AD for functional array languages*, sec. 3 and 5, with axes in place of `sumOuter`.
 
 use lm::libm::Libm;

@@ -176,6 +176,9 @@ impl Builder {
         let node = self.node(id).clone();
         let mut dims = node.dims.clone();
         dims.remove(axis);
+        if self.number(node.dims[axis]) == Some(&Constant::Integer(0)) {
+            return self.zeros(node.scalar, &dims);
+        }
         match &node.op {
             Op::Iota => e,
             Op::Spread(axes) => {

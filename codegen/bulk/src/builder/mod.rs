@@ -240,31 +240,35 @@ impl Builder {
         id
     }
 
-    /// Returns the results of a conditional.
-    pub fn conditional(&mut self, c: Id, blocks: [Block; 2]) -> Vec<Id> {
-        let results = blocks[0].results.clone();
-        let op = self.make(Op::If(Box::new(blocks)), vec![c], Scalar::Bool, vec![]);
-        self.parts(op, &results)
+    /// Returns a conditional, whose results are its parts.
+    pub fn conditional(&mut self, c: Id, blocks: [Block; 2]) -> Id {
+        self.make(Op::If(Box::new(blocks)), vec![c], Scalar::Bool, vec![])
     }
 
-    /// Returns the results of a loop: the last state, and the values of all steps.
-    pub fn repeat(&mut self, n: Id, start: Vec<Id>, block: Block) -> Vec<Id> {
-        let (states, kept) = block.results.split_at(start.len());
+    /// Returns the k-th result of a conditional.
+    pub fn part(&mut self, op: Id, k: usize, scalar: Scalar, dims: Vec<Id>) -> Id {
+        self.make(Op::Part(k), vec![op], scalar, dims)
+    }
+
+    /// Returns whether a node is in a block that is closed, so that the present one cannot read it.
+    pub fn is_within(&self, id: Id) -> bool {
+        self.depths[id.index()] >= self.scopes.len()
+    }
+
+    /// Returns whether a node is there outside of the present block.
+    pub fn is_outer(&self, id: Id) -> bool {
+        self.depths[id.index()] < self.scopes.len() - 1
+    }
+
+    /// Returns the results of a loop: the last state, and the values of all steps, whose sizes are given.
+    pub fn repeat(&mut self, n: Id, start: Vec<Id>, block: Block, kept: Vec<Vec<Id>>) -> Vec<Id> {
+        let values = block.results[start.len()..].iter().zip(kept);
         let types: Vec<(Scalar, Vec<Id>)> = (start.iter().map(|&id| (self.node(id).scalar, self.dims(id))))
-            .chain(kept.iter().map(|&id| (self.node(id).scalar, [vec![n], self.dims(id)].concat())))
+            .chain(values.map(|(&id, dims)| (self.node(id).scalar, [vec![n], dims].concat())))
             .collect();
-        assert_eq!(states.len(), start.len(), "a loop has a next state");
         let args = [vec![n], start].concat();
         let op = self.make(Op::Loop(Box::new(block)), args, Scalar::Bool, vec![]);
         let part = |(k, (scalar, dims))| self.make(Op::Part(k), vec![op], scalar, dims);
         types.into_iter().enumerate().map(part).collect()
-    }
-
-    fn parts(&mut self, op: Id, like: &[Id]) -> Vec<Id> {
-        let part = |(k, &id): (usize, &Id)| {
-            let (scalar, dims) = (self.node(id).scalar, self.dims(id));
-            self.make(Op::Part(k), vec![op], scalar, dims)
-        };
-        like.iter().enumerate().map(part).collect()
     }
 }

@@ -43,26 +43,111 @@ impl Lowering<'_> {
         block.nodes.len() <= CHEAP && block.nodes.iter().all(is_number)
     }
 
-    /// Returns the value of an `if` with two blocks.
+    /// Returns the value of an `if` with two blocks. Where its arrays have sizes that the blocks make, or that differ, the
+    /// sizes are results, too.
     fn chosen(&mut self, c: Id, (then, x): (Block, Value), (otherwise, y): (Block, Value)) -> Value {
-        let (x, y) = self.alike(&x, &y);
-        let axes: Vec<Vec<Axis>> =
-            x.leaves().iter().zip(y.leaves()).map(|(a, b)| Self::union(&[a, b])).collect();
         self.b.reopen(then, true);
-        let aligned: Vec<Id> = x.leaves().iter().zip(&axes).map(|(a, axes)| self.align(a, axes)).collect();
-        let then = self.b.close(aligned.clone());
-        let sizes: Vec<Vec<Id>> = aligned.iter().map(|&id| self.b.dims(id)).collect();
+        let x = self.filled(&x, &y);
+        let then = self.b.close(vec![]);
         self.b.reopen(otherwise, true);
-        let mut results = Vec::new();
-        for ((b, axes), sizes) in y.leaves().iter().zip(&axes).zip(sizes) {
-            let id = self.align(b, axes);
-            let own = self.b.dims(id);
-            own.iter().zip(&sizes).for_each(|(&n, &m)| self.b.equate(n, m));
-            results.push(id);
+        let y = self.filled(&y, &x);
+        let otherwise = self.b.close(vec![]);
+        let arrays: Vec<(Array, Array)> = x.leaves().into_iter().cloned().zip(y.leaves().into_iter().cloned()).collect();
+        let axes: Vec<Vec<Axis>> = arrays.iter().map(|(a, b)| Self::union(&[a, b])).collect();
+        let mut sizes = Vec::new();
+        self.differing_sizes(&x, &y, &mut sizes);
+        let close = |lowering: &mut Self, block, arrays: Vec<&Array>, sizes: Vec<Id>| {
+            lowering.b.reopen(block, true);
+            let aligned = arrays.into_iter().zip(&axes).map(|(array, axes)| lowering.align(array, axes));
+            let results = aligned.collect::<Vec<Id>>().into_iter().chain(sizes).collect();
+            lowering.b.close(results)
+        };
+        let then = close(self, then, x.leaves(), sizes.iter().map(|size| size.0).collect());
+        let otherwise = close(self, otherwise, y.leaves(), sizes.iter().map(|size| size.1).collect());
+        let scalars: Vec<Scalar> = arrays.iter().map(|(a, _)| self.b.node(a.id).scalar).collect();
+        let same: Vec<bool> = then.results.iter().zip(&otherwise.results).map(|(a, b)| a == b).collect();
+        let op = self.b.conditional(c, [then.clone(), otherwise]);
+        let count = scalars.len();
+        let size = |k: usize| self.b.part(op, count + k, Scalar::Integer, vec![]);
+        let parts: Vec<Id> = (0..sizes.len()).map(size).collect();
+        let known: Vec<((Id, Id), Id)> = sizes.into_iter().zip(parts).collect();
+        let mut places = scalars.iter().zip(&axes).enumerate();
+        self.parts_of(&x, &y, &[], &known, &mut |lowering, dims| {
+            let (k, (&scalar, axes)) = places.next().expect("a part for each array");
+            // What both blocks read from outside needs no choice.
+            if same[k] && !lowering.b.is_within(then.results[k]) {
+                return Array { id: then.results[k], axes: axes.clone() };
+            }
+            let outer = axes.iter().map(|&axis| lowering.sizes[axis]);
+            let dims = outer.chain(dims.iter().copied()).collect();
+            Array { id: lowering.b.part(op, k, scalar, dims), axes: axes.clone() }
+        })
+    }
+
+    /// Returns a value whose parts that are never read are zeros like those of the other.
+    fn filled(&mut self, x: &Value, like: &Value) -> Value {
+        match (x, like) {
+            (Value::Dummy(ty), Value::Dummy(_)) => self.zero_of_type(ty, &[]),
+            (Value::Dummy(ty), like) => {
+                let is_there = like.leaves().iter().all(|array| self.own(array).iter().all(|&size| self.b.is_outer(size)));
+                if !is_there {
+                    return self.zero_of_type(ty, &[]);
+                }
+                like.map(&mut |array| {
+                    let (scalar, own) = (self.b.node(array.id).scalar, self.own(array));
+                    Array::fixed(self.b.zeros(scalar, &own))
+                })
+            }
+            (Value::Tuple(a), Value::Tuple(b)) => Value::Tuple(a.iter().zip(b).map(|(a, b)| self.filled(a, b)).collect()),
+            (Value::Tensor { sizes, element: a }, Value::Tensor { element: b, .. }) => {
+                Value::Tensor { sizes: sizes.clone(), element: Box::new(self.filled(a, b)) }
+            }
+            _ => x.clone(),
         }
-        let otherwise = self.b.close(results);
-        let parts = self.b.conditional(c, [then, otherwise]);
-        x.with(parts.into_iter().zip(axes).map(|(id, axes)| Array { id, axes }).collect())
+    }
+
+    /// Collects pairs of sizes of two values that are not one, or not known outside of their blocks.
+    fn differing_sizes(&self, x: &Value, y: &Value, pairs: &mut Vec<(Id, Id)>) {
+        match (x, y) {
+            (Value::Tuple(a), Value::Tuple(b)) => {
+                a.iter().zip(b).for_each(|(a, b)| self.differing_sizes(a, b, pairs));
+            }
+            (Value::Tensor { sizes: n, element: a }, Value::Tensor { sizes: m, element: b }) => {
+                for pair in n.iter().zip(m).map(|(&n, &m)| (self.b.size(n), self.b.size(m))) {
+                    if (pair.0 != pair.1 || self.b.is_within(pair.0)) && !pairs.contains(&pair) {
+                        pairs.push(pair);
+                    }
+                }
+                self.differing_sizes(a, b, pairs);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the value of which each array is made by `part`, given its own sizes.
+    fn parts_of(
+        &mut self,
+        x: &Value,
+        y: &Value,
+        outer: &[Id],
+        known: &[((Id, Id), Id)],
+        part: &mut impl FnMut(&mut Self, &[Id]) -> Array,
+    ) -> Value {
+        match (x, y) {
+            (Value::Tuple(a), Value::Tuple(b)) => {
+                Value::Tuple(a.iter().zip(b).map(|(a, b)| self.parts_of(a, b, outer, known, part)).collect())
+            }
+            (Value::Tensor { sizes: n, element: a }, Value::Tensor { sizes: m, element: b }) => {
+                let size = |(&n, &m): (&Id, &Id)| {
+                    let pair = (self.b.size(n), self.b.size(m));
+                    known.iter().find(|(known, _)| *known == pair).map_or(pair.0, |(_, size)| *size)
+                };
+                let sizes: Vec<Id> = n.iter().zip(m).map(size).collect();
+                let element = self.parts_of(a, b, &[outer, &sizes].concat(), known, part);
+                Value::Tensor { sizes, element: Box::new(element) }
+            }
+            _ => Value::Array(part(self, outer)),
+        }
     }
 
     /// Returns two values of one type in one form: where one is never read, it is as the other.

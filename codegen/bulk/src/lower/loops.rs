@@ -52,13 +52,33 @@ impl Lowering<'_> {
                 results.push(result);
             }
             results.extend(kept.iter().flat_map(Value::leaves).map(|array| array.id));
+            let kept: Vec<Value> = kept.iter().map(|value| self.with_outer_sizes(value)).collect();
+            let dims: Vec<Vec<Id>> = (kept.iter().flat_map(Value::leaves))
+                .map(|array| self.b.dims(array.id).into_iter().map(|size| self.b.size(size)).collect())
+                .collect();
+            let are_outer = dims.iter().flatten().all(|&size| self.b.is_outer(size));
             let block = self.b.close(results);
-            let parts = self.b.repeat(n.id, ids, block);
+            if !are_outer {
+                return self.refuse(Reason::Jagged, "what a loop keeps of its steps differs in size");
+            }
+            let parts = self.b.repeat(n.id, ids, block, dims);
             let (states, stacks) = parts.split_at(axes.len());
             let last = start.with(states.iter().zip(&axes).map(|(&id, axes)| Array { id, axes: axes.clone() }).collect());
             let mut stacks = stacks.iter();
             let kept = kept.iter().map(|value| self.stacked(n.id, value, &mut stacks)).collect();
             return Ok((last, kept));
+        }
+    }
+
+    /// Returns a value whose sizes are those that stand for them.
+    fn with_outer_sizes(&self, value: &Value) -> Value {
+        match value {
+            Value::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.with_outer_sizes(part)).collect()),
+            Value::Tensor { sizes, element } => {
+                let sizes = sizes.iter().map(|&size| self.b.size(size)).collect();
+                Value::Tensor { sizes, element: Box::new(self.with_outer_sizes(element)) }
+            }
+            other => other.clone(),
         }
     }
 

@@ -163,6 +163,7 @@ impl Lowering<'_> {
         let dims = self.b.dims(equal.id);
         let no = self.b.spread(no, &[], &dims);
         let otherwise = self.b.close(vec![no]);
-        Array { id: self.b.conditional(same, [then, otherwise])[0], axes: equal.axes }
+        let chosen = self.b.conditional(same, [then, otherwise]);
+        Array { id: self.b.part(chosen, 0, Scalar::Bool, dims), axes: equal.axes }
     }
 }
