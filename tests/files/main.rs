@@ -29,6 +29,7 @@ mod paired;
 mod passes;
 mod places;
 mod programs;
+mod python;
 mod readme;
 mod recorded;
 mod traces;
@@ -62,6 +63,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     passes::tests,
     places::tests,
     programs::tests,
+    python::tests,
     readme::tests,
     recorded::tests,
     traces::tests,

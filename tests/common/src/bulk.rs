@@ -36,6 +36,11 @@ pub fn call(
     Some(Ok(element(result, 0, 0, &results, like)))
 }
 
+/// Returns the arrays of a value of a type; `None` where it has rows of several sizes, or no numbers.
+pub fn arrays_of(ty: &Type, value: &Value) -> Option<Vec<Array>> {
+    arrays(ty, &[], &[value])
+}
+
 /// Returns the arrays of several values of a type, which are the elements of an array of size `outer`.
 fn arrays(ty: &Type, outer: &[usize], values: &[&Value]) -> Option<Vec<Array>> {
     let scalar = |constant: fn(&Value) -> Option<Constant>| {

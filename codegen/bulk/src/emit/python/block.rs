@@ -1,7 +1,27 @@
 //! The lines of blocks.
 
 use super::{Printer, Term};
-use crate::ir::{Block, Failure, Id, Op, Scalar};
+use crate::ir::{Block, Failure, Fun, Id, Op, Scalar};
+use rustc_hash::FxHashMap;
+use std::collections::HashSet;
+
+/// What is known where a block begins.
+pub(super) struct Known {
+    variables: FxHashMap<Id, String>,
+    below: HashSet<(Id, Id)>,
+    some: HashSet<Id>,
+}
+
+/// A loop as it is printed.
+struct Loop<'a> {
+    id: Id,
+    body: &'a Block,
+    /// The number of steps.
+    n: String,
+    index: String,
+    states: Vec<String>,
+    starts: Vec<String>,
+}
 
 impl Printer<'_, '_> {
     /// Writes the nodes of a block that have lines of their own.
@@ -51,6 +71,22 @@ impl Printer<'_, '_> {
         let ok = self.term(condition);
         self.line(format!("if not {}:", ok.within(4)));
         self.line(format!("    raise {error}({message:?})"));
+        self.learn(condition);
+    }
+
+    /// Notes what holds after a check.
+    fn learn(&mut self, condition: Id) {
+        let node = self.function.node(condition).clone();
+        match node.op {
+            Op::Each(Fun::And) => node.args.iter().for_each(|&part| self.learn(part)),
+            Op::Each(Fun::Lt) => {
+                self.below.insert((node.args[0], node.args[1]));
+            }
+            Op::Each(Fun::Gt) if self.function.number(node.args[1]) == Some(0) => {
+                self.some.insert(node.args[0]);
+            }
+            _ => {}
+        }
     }
 
     /// Returns whether a block, or one in it, has a check whose outcome depends on data.
@@ -109,7 +145,7 @@ impl Printer<'_, '_> {
         for (block, head) in blocks.iter().zip([format!("if {}:", c.text), "else:".to_string()]) {
             self.line(head);
             self.depth += 1;
-            let known = self.variables.clone();
+            let known = self.known();
             self.block(block);
             let results = self.results(&block.results);
             match names.is_empty() {
@@ -121,9 +157,14 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Takes back the variables of a block that ends, but for parts that have their names already.
-    fn forget(&mut self, known: rustc_hash::FxHashMap<Id, String>) {
-        self.variables = known;
+    /// Returns what is known where a block begins.
+    fn known(&self) -> Known {
+        Known { variables: self.variables.clone(), below: self.below.clone(), some: self.some.clone() }
+    }
+
+    /// Takes back what a block that ends made known.
+    fn forget(&mut self, known: Known) {
+        (self.variables, self.below, self.some) = (known.variables, known.below, known.some);
     }
 
     fn traced_conditional(&mut self, id: Id, c: &Term, blocks: &[Block; 2], has_status: bool) {
@@ -132,7 +173,7 @@ impl Printer<'_, '_> {
             let name = self.names.fresh("branch");
             self.line(format!("def {name}({}):", if has_status { "status" } else { "" }));
             self.depth += 1;
-            let known = self.variables.clone();
+            let known = self.known();
             self.block(block);
             let mut results = self.results(&block.results);
             if has_status {
@@ -160,27 +201,20 @@ impl Printer<'_, '_> {
         let starts: Vec<String> = args[1..].iter().map(|&arg| self.exact(arg)).collect();
         let index = self.names.fresh("i");
         let states: Vec<String> = body.parameters[1..].iter().map(|_| self.names.fresh("state")).collect();
-        let known = self.variables.clone();
+        let known = self.known();
         self.variables.insert(body.parameters[0], index.clone());
         for (&parameter, name) in body.parameters[1..].iter().zip(&states) {
             self.variables.insert(parameter, name.clone());
         }
+        let each = Loop { id, body, n, index, states, starts };
         match self.is_jax() {
-            true => self.scan(id, body, &n, self.is_fixed(args[0]), &index, &states, &starts, known),
-            false => self.for_loop(id, body, &n, &index, &states, &starts, known),
+            true => self.scan(&each, self.is_fixed(args[0]), known),
+            false => self.for_loop(&each, known),
         }
     }
 
-    fn for_loop(
-        &mut self,
-        id: Id,
-        body: &Block,
-        n: &str,
-        index: &str,
-        states: &[String],
-        starts: &[String],
-        known: rustc_hash::FxHashMap<Id, String>,
-    ) {
+    fn for_loop(&mut self, each: &Loop, known: Known) {
+        let Loop { id, body, n, index, states, starts } = each;
         if !states.is_empty() {
             self.line(format!("{} = {}", states.join(", "), starts.join(", ")));
         }
@@ -199,46 +233,36 @@ impl Printer<'_, '_> {
         }
         self.depth -= 1;
         self.forget(known);
-        let names = self.name_parts(id, body.results.len());
+        let names = self.name_parts(*id, body.results.len());
         for (name, state) in names.iter().zip(states).filter(|(name, _)| *name != "_") {
             self.line(format!("{name} = {state}"));
         }
         for ((name, kept), &result) in names[states.len()..].iter().zip(&kept).zip(&body.results[states.len()..]) {
             if name != "_" {
+                // The sizes count where no step was made.
                 let node = self.function.node(result);
                 let (dims, kind) = (node.dims.clone(), self.dtype(node.scalar));
-                let sizes: Vec<String> = dims.iter().map(|&size| self.size(size)).collect();
-                let shape = ["-1".to_string()].into_iter().chain(sizes.clone()).collect::<Vec<_>>().join(", ");
-                // The sizes count where no step was made.
-                let empty = ["0".to_string()].into_iter().chain(sizes).collect::<Vec<_>>().join(", ");
-                let _ = shape;
-                self.line(format!("{name} = np.stack({kept}) if {kept} else np.zeros(({empty},), dtype={kind})"));
+                let sizes = dims.iter().map(|&size| self.size(size));
+                let empty: Vec<String> = std::iter::once("0".to_string()).chain(sizes).collect();
+                let empty = format!("np.zeros(({}), dtype={kind})", tuple(&empty));
+                self.line(format!("{name} = np.stack({kept}) if {kept} else {empty}"));
             }
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn scan(
-        &mut self,
-        id: Id,
-        body: &Block,
-        n: &str,
-        is_fixed: bool,
-        index: &str,
-        states: &[String],
-        starts: &[String],
-        known: rustc_hash::FxHashMap<Id, String>,
-    ) {
+    fn scan(&mut self, each: &Loop, is_fixed: bool, known: Known) {
+        let Loop { id, body, n, index, states, starts } = each;
         let has_status = self.has_status(body);
-        let (mut states, mut starts) = (states.to_vec(), starts.to_vec());
+        let (mut states, mut starts) = (states.clone(), starts.clone());
         let step = self.names.fresh("step");
         let count = states.len();
         if has_status {
             states.insert(0, "status".into());
             starts.insert(0, "status".into());
         }
-        let keeps = body.results.len() > count;
-        match is_fixed || keeps {
+        // A loop whose number of steps depends on data keeps nothing.
+        let scans = is_fixed || body.results.len() > count;
+        match scans {
             true => self.line(format!("def {step}(state, {index}):")),
             false => self.line(format!("def {step}({index}, state):")),
         }
@@ -250,20 +274,20 @@ impl Printer<'_, '_> {
         if has_status {
             results.insert(0, "status".into());
         }
-        match is_fixed || keeps {
+        match scans {
             true => self.line(format!("return ({}), ({})", tuple(&results), tuple(&kept))),
             false => self.line(format!("return ({})", tuple(&results))),
         }
         self.depth -= 1;
         self.forget(known);
-        let names = self.name_parts(id, body.results.len());
+        let names = self.name_parts(*id, body.results.len());
         let (mut last, kept) = (names[..count].to_vec(), &names[count..]);
         if has_status {
             last.insert(0, "status".into());
         }
         let kept = if kept.iter().all(|name| name == "_") { "_".to_string() } else { format!("({})", tuple(kept)) };
         let (last, starts) = (tuple(&last), tuple(&starts));
-        match is_fixed || keeps {
+        match scans {
             true => self.line(format!("({last}), {kept} = lax.scan({step}, ({starts}), jnp.arange({n}))")),
             false => self.line(format!("({last}) = lax.fori_loop(0, {n}, {step}, ({starts}))")),
         }

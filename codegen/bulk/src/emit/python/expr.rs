@@ -123,11 +123,17 @@ impl Printer<'_, '_> {
             Op::Reverse(axis) => self.indexed(args[0], *axis, Along::One("::-1".into())),
             Op::At(axis) => {
                 let place = self.term(args[1]).text;
-                self.indexed(args[0], *axis, Along::One(place))
+                match self.is_inside(args[1], args[0], *axis) {
+                    true => self.indexed(args[0], *axis, Along::One(place)),
+                    false => self.elements(args[0], *axis, &[place]),
+                }
             }
             Op::Gather(axis) => {
-                let whole = self.whole(args[0]).within(ATOM);
                 let places = self.places(&args[1..]);
+                if args[1..].iter().any(|&place| self.may_be_of_nothing(place)) {
+                    return self.elements(args[0], *axis, &places);
+                }
+                let whole = self.whole(args[0]).within(ATOM);
                 let before = ":, ".repeat(*axis);
                 Term::atom(format!("{whole}[{before}{}]", places.join(", ")))
             }
@@ -308,6 +314,37 @@ impl Printer<'_, '_> {
             false => printer.term(place).text,
         };
         places.iter().enumerate().map(|place| text(self, place)).collect()
+    }
+
+    /// Returns elements of an array that may have none.
+    fn elements(&mut self, of: Id, axis: usize, places: &[String]) -> Term {
+        self.module.needed.insert("_elements");
+        let whole = self.whole(of).text;
+        Term::atom(format!("_elements({whole}, {axis}, ({},))", places.join(", ")))
+    }
+
+    /// Returns whether a place is known to be in an array, by a check that came before, or by what it is.
+    fn is_inside(&self, place: Id, of: Id, axis: usize) -> bool {
+        let function = self.function;
+        let size = function.node(of).dims[axis];
+        match &function.node(place).op {
+            Op::Reduce(Reduction::Argmax, along) => {
+                let searched = function.node(function.node(place).args[0]).dims[*along];
+                searched == size && (self.is_jax() || self.some.contains(&size))
+            }
+            Op::Constant(Constant::Integer(k)) if function.number(size).is_some_and(|n| *k < n) => true,
+            _ => self.below.contains(&(place, size)) || self.counts.get(&place) == Some(&size),
+        }
+    }
+
+    /// Returns whether an index stands for a place that nothing uses, so that there may be no such place.
+    fn may_be_of_nothing(&self, place: Id) -> bool {
+        let node = self.function.node(place);
+        match &node.op {
+            Op::Spread(_) => self.may_be_of_nothing(node.args[0]),
+            Op::Each(Fun::Select) => true,
+            _ => false,
+        }
     }
 
     fn scatter(&mut self, args: &[Id]) -> Term {

@@ -19,7 +19,7 @@ use crate::ir::{Function, Id, Op, Scalar};
 use crate::refusal::{Reason, Refusal};
 use names::Names;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,11 @@ struct Printer<'a, 'm> {
     fixed: Vec<bool>,
     /// Along which axes the text of a node has elements of its own.
     thick: Vec<Vec<bool>>,
+    /// What checks told: an Integer that is below a size, and sizes that are not 0.
+    below: HashSet<(Id, Id)>,
+    some: HashSet<Id>,
+    /// The numbers of steps that indices of loops count.
+    counts: FxHashMap<Id, Id>,
     /// The messages of the checks whose outcome depends on data.
     checks: Vec<String>,
 }
@@ -114,6 +119,9 @@ impl<'a, 'm> Printer<'a, 'm> {
             readers: vec![0; count],
             fixed: vec![false; count],
             thick: thick::thick(function),
+            below: HashSet::new(),
+            some: HashSet::new(),
+            counts: counts(function),
             checks: Vec::new(),
         };
         printer.count_uses();
@@ -203,6 +211,15 @@ impl<'a, 'm> Printer<'a, 'm> {
     fn is_fixed(&self, id: Id) -> bool {
         self.fixed[id.index()]
     }
+}
+
+/// Returns how many steps the index of each loop counts.
+fn counts(function: &Function) -> FxHashMap<Id, Id> {
+    let loops = function.nodes.iter().filter_map(|node| match &node.op {
+        Op::Loop(block) => Some((block.parameters[0], node.args[0])),
+        _ => None,
+    });
+    loops.collect()
 }
 
 /// Returns which nodes sizes are made of.

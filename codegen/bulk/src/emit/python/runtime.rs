@@ -58,6 +58,8 @@ def _quotient(a, b):
         numpy: r#"
 def _argmax(x, axis=0):
     """The place of the first largest element; NaN is larger than nothing."""
+    if x.shape[axis] == 0:
+        return np.zeros(np.sum(x, axis=axis).shape, dtype=int)
     first = np.take(x, [0], axis=axis)
     start = np.isnan(np.squeeze(first, axis=axis))
     return np.where(start, 0, np.argmax(np.where(np.isnan(x), -np.inf, x), axis=axis))
@@ -65,6 +67,8 @@ def _argmax(x, axis=0):
         jax: r#"
 def _argmax(x, axis=0):
     """The place of the first largest element; NaN is larger than nothing."""
+    if x.shape[axis] == 0:
+        return jnp.zeros(jnp.sum(x, axis=axis).shape, dtype=int)
     first = jnp.take(x, jnp.array([0]), axis=axis)
     start = jnp.isnan(jnp.squeeze(first, axis=axis))
     return jnp.where(start, 0, jnp.argmax(jnp.where(jnp.isnan(x), -jnp.inf, x), axis=axis))
@@ -84,6 +88,29 @@ def _add_at(a, index, x):
     return a
 "#,
         jax: "",
+    },
+    Support {
+        name: "_elements",
+        needs: &[],
+        numpy: r#"
+def _elements(x, axis, places):
+    """x at places along the axes from axis on; 0 where there is none, which nothing reads."""
+    end = axis + len(places)
+    if 0 in x.shape[axis:end]:
+        batch = np.broadcast_shapes(*(np.shape(place) for place in places))
+        return np.zeros(x.shape[:axis] + batch + x.shape[end:], dtype=x.dtype)
+    places = tuple(np.clip(place, 0, n - 1) for place, n in zip(places, x.shape[axis:end]))
+    return x[(slice(None),) * axis + places]
+"#,
+        jax: r#"
+def _elements(x, axis, places):
+    """x at places along the axes from axis on; 0 where there is none, which nothing reads."""
+    end = axis + len(places)
+    if 0 in x.shape[axis:end]:
+        batch = jnp.broadcast_shapes(*(jnp.shape(place) for place in places))
+        return jnp.zeros(x.shape[:axis] + batch + x.shape[end:], dtype=x.dtype)
+    return x[(slice(None),) * axis + places]
+"#,
     },
     Support {
         name: "_powi",
