@@ -132,7 +132,8 @@ fn module(
 
 /// Returns the text of functions as operations on whole arrays.
 fn bulk(input: &Input, program: &Program, entries: &[FunName], kind: bulk::emit::Kind) -> Result<Vec<u8>, Failure> {
-    let functions = entries.iter().map(|name| bulk::lower(program, name, &bulk::Known::default())).collect::<Result<Vec<_>, _>>();
+    let functions =
+        entries.iter().map(|name| bulk::lower(program, name, &bulk::Known::default())).collect::<Result<Vec<_>, _>>();
     let functions = functions.map_err(|refusal| input.no_bulk_form(refusal))?;
     let text = kind.text(&functions, &|span| input.place_of(span));
     Ok(text.map_err(|refusal| input.no_bulk_form(refusal))?.into_bytes())

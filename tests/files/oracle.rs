@@ -90,5 +90,8 @@ fn random_programs_agree() {
         };
     }
     println!("{all:?}");
-    assert!(count < 10 || all.values > 8 * count as usize && all.native > count as usize && all.bulk > 4 * count as usize, "{all:?}");
+    assert!(
+        count < 10 || all.values > 8 * count as usize && all.native > count as usize && all.bulk > 4 * count as usize,
+        "{all:?}"
+    );
 }

@@ -16,7 +16,8 @@ pub fn apply(fun: Fun, args: &[Constant]) -> Option<Constant> {
         (Fun::Sqrt, [Float(x)]) => Float(x.sqrt()),
         (Fun::Powi, [Float(x), Integer(n)]) => Float(x.powf(*n as f64)),
         (Fun::Libm(f), args) => {
-            let args: Vec<f64> = args.iter().map(|x| if let Float(x) = x { Some(*x) } else { None }).collect::<Option<_>>()?;
+            let args: Vec<f64> =
+                args.iter().map(|x| if let Float(x) = x { Some(*x) } else { None }).collect::<Option<_>>()?;
             Float(f.at(&args)?)
         }
         (Fun::Add, [Integer(a), Integer(b)]) => Integer(a.wrapping_add(*b)),
@@ -41,7 +42,13 @@ pub fn apply(fun: Fun, args: &[Constant]) -> Option<Constant> {
         (Fun::ToInteger, [Float(x)]) => Integer(*x as i64),
         (Fun::BoolToFloat, [Bool(a)]) => Float(f64::from(*a)),
         (Fun::Hash, [Integer(a)]) => Float((hash(*a as u64) >> 11) as f64 / (1u64 << 53) as f64),
-        (Fun::Select, [Bool(c), x, y]) => if *c { x.clone() } else { y.clone() },
+        (Fun::Select, [Bool(c), x, y]) => {
+            if *c {
+                x.clone()
+            } else {
+                y.clone()
+            }
+        }
         _ => return None,
     })
 }

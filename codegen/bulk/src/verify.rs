@@ -11,7 +11,12 @@ pub fn verify(function: &Function) {
 fn block(function: &Function, b: &Block, there: &mut Vec<bool>) {
     let outer = there.clone();
     let need = |there: &[bool], by: Option<Id>, id: Id| {
-        assert!(there[id.index()], "{}: {by:?} reads {id:?}, which is not there\n{}", function.name, crate::emit::text(function));
+        assert!(
+            there[id.index()],
+            "{}: {by:?} reads {id:?}, which is not there\n{}",
+            function.name,
+            crate::emit::text(function)
+        );
     };
     b.parameters.iter().for_each(|id| there[id.index()] = true);
     for &id in &b.nodes {

@@ -5,12 +5,12 @@
 //! demos, of the programs of `tests/language` and `tests/cases`, and of random programs. `LMC_SEED` chooses the random
 //! programs; one that fails is shown as small as [`shrink`] makes it.
 
-use crate::{bulk, compile_time};
-use ::bulk::interp::Stop;
-use ::bulk::ir::Failure;
 use crate::generate_arrays::{self, Generated};
 use crate::native::unoptimised;
+use crate::{bulk, compile_time};
 use crate::{generate, generate_scaled, random, shrink};
+use ::bulk::interp::Stop;
+use ::bulk::ir::Failure;
 use lm::eval::Evaluator;
 use lm::interp::Interpreter;
 use lm::map;
@@ -281,7 +281,8 @@ impl Plan<'_> {
         module.keeps_order = true;
         let ran = loops::passes::run(&mut module, &Selection::All, Checks::default(), &Timings::default());
         ran.map_err(|error| error.to_string())?;
-        let subject = Subject { program: pipeline.into_program(), loops: Some(module), jit, entries, bulk: RefCell::default() };
+        let subject =
+            Subject { program: pipeline.into_program(), loops: Some(module), jit, entries, bulk: RefCell::default() };
         functions.iter().try_for_each(|f| self.function(&subject, f, tally))
     }
 
@@ -396,7 +397,8 @@ pub fn main_of(text: &str) -> Result<Tally, String> {
     pipeline.keep_maps();
     let main = FunName::base("main");
     pipeline.require(&main).map_err(|error| error.to_string())?;
-    let subject = Subject { program: pipeline.into_program(), loops: None, jit: None, entries: vec![], bulk: RefCell::default() };
+    let subject =
+        Subject { program: pipeline.into_program(), loops: None, jit: None, entries: vec![], bulk: RefCell::default() };
     let mut tally = Tally::default();
     agree(&subject, &Call::plain(main, vec![]), &mut tally)?;
     Ok(tally)

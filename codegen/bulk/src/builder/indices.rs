@@ -182,7 +182,8 @@ impl Builder {
         match &node.op {
             Op::Iota => e,
             Op::Spread(axes) => {
-                let moved: Vec<usize> = axes.iter().filter(|&&a| a != axis).map(|&a| a - usize::from(a > axis)).collect();
+                let moved: Vec<usize> =
+                    axes.iter().filter(|&&a| a != axis).map(|&a| a - usize::from(a > axis)).collect();
                 let inner = match axes.iter().position(|&a| a == axis) {
                     Some(k) => self.at(node.args[0], k, e),
                     None => node.args[0],
@@ -244,7 +245,8 @@ impl Builder {
             }
         }
         let batch = self.dims(places[0]);
-        let lines: Vec<Option<usize>> = (0..places.len()).map(|k| self.whole_line(places[k], self.node(a).dims[k])).collect();
+        let lines: Vec<Option<usize>> =
+            (0..places.len()).map(|k| self.whole_line(places[k], self.node(a).dims[k])).collect();
         let mut axes: Vec<usize> = lines.iter().flatten().copied().collect();
         axes.sort_unstable();
         axes.dedup();

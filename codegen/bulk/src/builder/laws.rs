@@ -105,10 +105,14 @@ impl Builder {
             Op::Spread(axes) => Some((axes.clone(), self.node(id).args[0])),
             _ => None,
         };
-        let (axes, _) = args.iter().find_map(|&a| spread(a).filter(|(axes, _)| !axes.is_empty())).or_else(|| spread(args[0]))?;
+        let (axes, _) =
+            args.iter().find_map(|&a| spread(a).filter(|(axes, _)| !axes.is_empty())).or_else(|| spread(args[0]))?;
         let inner: Vec<Id> = args
             .iter()
-            .map(|&a| spread(a).and_then(|(own, inner)| if own == axes { Some(inner) } else { own.is_empty().then_some(inner) }))
+            .map(|&a| {
+                spread(a)
+                    .and_then(|(own, inner)| if own == axes { Some(inner) } else { own.is_empty().then_some(inner) })
+            })
             .collect::<Option<_>>()?;
         let inner_dims: Vec<Id> = axes.iter().map(|&axis| dims[axis]).collect();
         let inner: Vec<Id> = (inner.into_iter())
@@ -197,10 +201,13 @@ impl Builder {
 
     /// Computes with numbers that are known.
     fn computed(&mut self, fun: Fun, args: &[Id]) -> Option<Id> {
-        let known: Vec<Constant> = args.iter().map(|&a| match &self.node(a).op {
-            Op::Constant(c) => Some(c.clone()),
-            _ => None,
-        }).collect::<Option<_>>()?;
+        let known: Vec<Constant> = args
+            .iter()
+            .map(|&a| match &self.node(a).op {
+                Op::Constant(c) => Some(c.clone()),
+                _ => None,
+            })
+            .collect::<Option<_>>()?;
         let value = crate::scalar::apply(fun, &known)?;
         Some(self.constant(value))
     }

@@ -29,7 +29,8 @@ impl Builder {
             Op::Spread(axes) => self.sum_of_spread(node.args[0], axes, axis, n, &dims),
             Op::Permute(axes) => {
                 let sum = self.sum(node.args[0], axes[axis]);
-                let rest: Vec<usize> = axes.iter().filter(|&&a| a != axes[axis]).map(|&a| a - usize::from(a > axes[axis])).collect();
+                let rest: Vec<usize> =
+                    axes.iter().filter(|&&a| a != axes[axis]).map(|&a| a - usize::from(a > axes[axis])).collect();
                 self.permute(sum, &rest)
             }
             Op::Each(Fun::Neg) => {
@@ -205,7 +206,10 @@ impl Builder {
     fn grouped(&mut self, factors: Vec<Factor>, dims: &[Id]) -> Vec<Factor> {
         let is_within = |a: &[usize], b: &[usize]| a.iter().all(|axis| b.contains(axis));
         let mut groups = factors;
-        if let [a, b] = groups.as_slice() && is_within(&a.1, &b.1) && is_within(&b.1, &a.1) {
+        if let [a, b] = groups.as_slice()
+            && is_within(&a.1, &b.1)
+            && is_within(&b.1, &a.1)
+        {
             return groups;
         }
         let is_same = |a: &[usize], b: &[usize]| is_within(a, b) && is_within(b, a);

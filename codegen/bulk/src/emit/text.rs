@@ -6,7 +6,8 @@ use std::fmt::Write;
 /// Returns the text of a function.
 pub fn function(function: &Function) -> String {
     let mut text = String::new();
-    let inputs: Vec<String> = function.inputs.iter().map(|&id| format!("{}: {}", name(id), array(function, id))).collect();
+    let inputs: Vec<String> =
+        function.inputs.iter().map(|&id| format!("{}: {}", name(id), array(function, id))).collect();
     let _ = writeln!(text, "{}({})", function.name, inputs.join(", "));
     block(function, &function.body, 1, &mut text);
     text

@@ -27,9 +27,8 @@ impl Lowering<'_> {
         let first = self.sizes.len();
         self.sizes.extend(sizes);
         let axes: Vec<Axis> = (first..self.sizes.len()).collect();
-        let index = |lowering: &mut Self, axis: Axis| {
-            Array { id: lowering.b.iota(lowering.sizes[axis]), axes: vec![axis] }
-        };
+        let index =
+            |lowering: &mut Self, axis: Axis| Array { id: lowering.b.iota(lowering.sizes[axis]), axes: vec![axis] };
         let indices: Vec<Array> = axes.iter().map(|&axis| index(self, axis)).collect();
         let value = match indices.as_slice() {
             [one] => Value::Array(one.clone()),

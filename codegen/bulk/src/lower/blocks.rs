@@ -52,7 +52,8 @@ impl Lowering<'_> {
         self.b.reopen(otherwise, true);
         let y = self.filled(&y, &x);
         let otherwise = self.b.close(vec![]);
-        let arrays: Vec<(Array, Array)> = x.leaves().into_iter().cloned().zip(y.leaves().into_iter().cloned()).collect();
+        let arrays: Vec<(Array, Array)> =
+            x.leaves().into_iter().cloned().zip(y.leaves().into_iter().cloned()).collect();
         let axes: Vec<Vec<Axis>> = arrays.iter().map(|(a, b)| Self::union(&[a, b])).collect();
         let mut sizes = Vec::new();
         self.differing_sizes(&x, &y, &mut sizes);
@@ -89,7 +90,8 @@ impl Lowering<'_> {
         match (x, like) {
             (Value::Dummy(ty), Value::Dummy(_)) => self.zero_of_type(ty, &[]),
             (Value::Dummy(ty), like) => {
-                let is_there = like.leaves().iter().all(|array| self.own(array).iter().all(|&size| self.b.is_outer(size)));
+                let is_there =
+                    like.leaves().iter().all(|array| self.own(array).iter().all(|&size| self.b.is_outer(size)));
                 if !is_there {
                     return self.zero_of_type(ty, &[]);
                 }
@@ -98,7 +100,9 @@ impl Lowering<'_> {
                     Array::fixed(self.b.zeros(scalar, &own))
                 })
             }
-            (Value::Tuple(a), Value::Tuple(b)) => Value::Tuple(a.iter().zip(b).map(|(a, b)| self.filled(a, b)).collect()),
+            (Value::Tuple(a), Value::Tuple(b)) => {
+                Value::Tuple(a.iter().zip(b).map(|(a, b)| self.filled(a, b)).collect())
+            }
             (Value::Tensor { sizes, element: a }, Value::Tensor { element: b, .. }) => {
                 Value::Tensor { sizes: sizes.clone(), element: Box::new(self.filled(a, b)) }
             }
@@ -161,7 +165,8 @@ impl Lowering<'_> {
             }
             (Value::Tensor { sizes: n, element: a }, Value::Tensor { sizes: m, element: b }) => {
                 let (a, b) = self.alike(a, b);
-                let tensor = |sizes: &[Id], element| Value::Tensor { sizes: sizes.to_vec(), element: Box::new(element) };
+                let tensor =
+                    |sizes: &[Id], element| Value::Tensor { sizes: sizes.to_vec(), element: Box::new(element) };
                 (tensor(n, a), tensor(m, b))
             }
             _ => (x.clone(), y.clone()),
@@ -213,7 +218,9 @@ impl Lowering<'_> {
         if self.b.node(a.id).scalar == Scalar::Bool && self.b.is_bool(b.id, false) {
             return self.each(Fun::And, &[c.clone(), a.clone()]);
         }
-        if self.b.is_zero(b.id) && let Some(masked) = self.scattered_under(c, a) {
+        if self.b.is_zero(b.id)
+            && let Some(masked) = self.scattered_under(c, a)
+        {
             return masked;
         }
         self.each(Fun::Select, &[c.clone(), a.clone(), b.clone()])

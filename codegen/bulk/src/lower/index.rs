@@ -62,7 +62,9 @@ impl Lowering<'_> {
     fn is_place_of(&self, place: &Array, size: Id) -> bool {
         let node = self.b.node(place.id);
         match node.op {
-            Op::Reduce(Reduction::Argmax, axis) => self.b.size(self.b.node(node.args[0]).dims[axis]) == self.b.size(size),
+            Op::Reduce(Reduction::Argmax, axis) => {
+                self.b.size(self.b.node(node.args[0]).dims[axis]) == self.b.size(size)
+            }
             _ => false,
         }
     }

@@ -63,7 +63,8 @@ impl Lowering<'_> {
             }
             let parts = self.b.repeat(n.id, ids, block, dims);
             let (states, stacks) = parts.split_at(axes.len());
-            let last = start.with(states.iter().zip(&axes).map(|(&id, axes)| Array { id, axes: axes.clone() }).collect());
+            let last =
+                start.with(states.iter().zip(&axes).map(|(&id, axes)| Array { id, axes: axes.clone() }).collect());
             let mut stacks = stacks.iter();
             let kept = kept.iter().map(|value| self.stacked(n.id, value, &mut stacks)).collect();
             return Ok((last, kept));

@@ -19,7 +19,10 @@ pub enum Value {
     Array(Array),
     Tuple(Vec<Value>),
     /// A tensor: the arrays of `element` have its dimensions in front of those of an element.
-    Tensor { sizes: Vec<Id>, element: Box<Value> },
+    Tensor {
+        sizes: Vec<Id>,
+        element: Box<Value>,
+    },
     /// A value that is never read.
     Dummy(Type),
 }

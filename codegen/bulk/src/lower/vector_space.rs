@@ -48,7 +48,9 @@ impl Lowering<'_> {
     pub(super) fn zip(&mut self, fun: Fun, x: &Value, y: &Value) -> Value {
         match (x, y) {
             (Value::Array(a), Value::Array(b)) => Value::Array(self.each(fun, &[a.clone(), b.clone()])),
-            (Value::Tuple(a), Value::Tuple(b)) => Value::Tuple(a.iter().zip(b).map(|(a, b)| self.zip(fun, a, b)).collect()),
+            (Value::Tuple(a), Value::Tuple(b)) => {
+                Value::Tuple(a.iter().zip(b).map(|(a, b)| self.zip(fun, a, b)).collect())
+            }
             (Value::Tensor { sizes: n, element: a }, Value::Tensor { sizes: m, element: b }) => {
                 let sizes = n.iter().zip(m).map(|(&n, &m)| self.b.require_same(n, m)).collect();
                 Value::Tensor { sizes, element: Box::new(self.zip(fun, a, b)) }

@@ -59,8 +59,8 @@ impl Printer<'_, '_> {
         };
         if self.is_jax() && !self.is_fixed(condition) {
             self.checks.push(message);
-            let (number, ok) = (self.checks.len(), self.term(condition).within(5));
-            return self.line(format!("status = jnp.where((status == 0) & ~{ok}, {number}, status)"));
+            let (number, ok) = (self.checks.len(), self.term(condition).text);
+            return self.line(format!("status = jnp.where((status == 0) & jnp.logical_not({ok}), {number}, status)"));
         }
         let error = match failure {
             Failure::Index => "IndexError",
@@ -254,7 +254,7 @@ impl Printer<'_, '_> {
         let Loop { id, body, n, index, states, starts } = each;
         let has_status = self.has_status(body);
         let (mut states, mut starts) = (states.clone(), starts.clone());
-        let step = self.names.fresh("step");
+        let (step, carry) = (self.names.fresh("step"), self.names.fresh("carry"));
         let count = states.len();
         if has_status {
             states.insert(0, "status".into());
@@ -263,11 +263,11 @@ impl Printer<'_, '_> {
         // A loop whose number of steps depends on data keeps nothing.
         let scans = is_fixed || body.results.len() > count;
         match scans {
-            true => self.line(format!("def {step}(state, {index}):")),
-            false => self.line(format!("def {step}({index}, state):")),
+            true => self.line(format!("def {step}({carry}, {index}):")),
+            false => self.line(format!("def {step}({index}, {carry}):")),
         }
         self.depth += 1;
-        self.line(format!("({}) = state", tuple(&states)));
+        self.line(format!("({}) = {carry}", tuple(&states)));
         self.block(body);
         let mut results = self.results(&body.results);
         let kept = results.split_off(count);

@@ -368,7 +368,8 @@ impl Printer<'_, '_> {
         };
         let base = self.whole(base);
         let index = index.join(", ");
-        match self.is_jax() {
+        let may_be_empty = args[2..].iter().any(|&place| self.may_be_of_nothing(place));
+        match self.is_jax() && !may_be_empty {
             true => Term::atom(format!("{}.at[{index}].add({x})", base.within(ATOM))),
             false => {
                 self.module.needed.insert("_add_at");

@@ -55,7 +55,9 @@ fn plain<'a>(module: &mut Module<'a>, function: &'a Function, name: &str) -> Res
     let mut text = String::new();
     match (library, has_status) {
         (Library::Numpy, _) => {
-            text += &format!("\n\n@np.errstate(all=\"ignore\")\ndef {name}({signature}):\n{doc}{body}    return {result}\n");
+            text += &format!(
+                "\n\n@np.errstate(all=\"ignore\")\ndef {name}({signature}):\n{doc}{body}    return {result}\n"
+            );
         }
         (Library::Jax, false) => {
             text += &format!("\n\ndef {name}({signature}):\n{doc}{body}    return {result}\n");
@@ -108,7 +110,11 @@ fn signature_text(function: &Function) -> String {
             Scalar::Integer => "int",
             Scalar::Bool => "bool",
         };
-        if node.dims.is_empty() { kind.to_string() } else { format!("{kind}[{}]", vec![":"; node.dims.len()].join(", ")) }
+        if node.dims.is_empty() {
+            kind.to_string()
+        } else {
+            format!("{kind}[{}]", vec![":"; node.dims.len()].join(", "))
+        }
     };
     let parameters = function.parameters.iter().map(|parameter| {
         let shape = parameter.shape.map(&mut |&k| array(function.inputs[k]));

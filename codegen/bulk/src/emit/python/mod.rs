@@ -161,7 +161,9 @@ impl<'a, 'm> Printer<'a, 'm> {
                 // Their sizes are in their texts.
                 Op::Iota | Op::Slice(_) => node.dims.iter().for_each(|&size| self.read(size, number)),
                 // The sizes may be in the text, in several places.
-                Op::Spread(_) | Op::Loop(_) => (0..2).for_each(|_| node.dims.iter().for_each(|&size| self.read(size, number))),
+                Op::Spread(_) | Op::Loop(_) => {
+                    (0..2).for_each(|_| node.dims.iter().for_each(|&size| self.read(size, number)))
+                }
                 _ => {}
             }
             for inner in function.blocks(id) {

@@ -11,10 +11,10 @@ pub struct Names {
 
 /// Words that Python or the module has a meaning for.
 const WORDS: &[&str] = &[
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
-    "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
-    "pass", "raise", "return", "try", "while", "with", "yield", "abs", "float", "int", "len", "range", "bool", "list",
-    "tuple", "max", "min", "sum", "np", "jnp", "jax", "lax", "math", "status",
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield", "abs", "float", "int", "len", "range",
+    "bool", "list", "tuple", "max", "min", "sum", "np", "jnp", "jax", "lax", "math", "status",
 ];
 
 impl Names {

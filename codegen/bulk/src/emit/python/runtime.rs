@@ -81,13 +81,19 @@ def _argmax(x, axis=0):
 def _add_at(a, index, x):
     """a, with x added to the elements at an index, which may name one several times."""
     a = np.array(a)
+    if a.size == 0:
+        return a
     if any(isinstance(i, slice) for i in (index if isinstance(index, tuple) else (index,))):
         a[index] += x
     else:
         np.add.at(a, index, x)
     return a
 "#,
-        jax: "",
+        jax: r#"
+def _add_at(a, index, x):
+    """a, with x added to the elements at an index, which may name one several times."""
+    return a if a.size == 0 else a.at[index].add(x)
+"#,
     },
     Support {
         name: "_elements",
