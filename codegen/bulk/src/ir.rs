@@ -265,6 +265,15 @@ pub struct Parameter {
     pub shape: Shape<usize>,
 }
 
+/// How the command line names an input, and the sizes of it: `v.2`, `v.size`.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The name of the parameter, or of the part of it.
+    pub number: String,
+    /// The name of the size of each dimension.
+    pub sizes: Vec<String>,
+}
+
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
@@ -274,6 +283,8 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     /// The node of each input.
     pub inputs: Vec<Id>,
+    /// The name of each input.
+    pub paths: Vec<Path>,
     /// All nodes, by number.
     pub nodes: Vec<Node>,
     /// What it does. Its results are the arrays of its value.

@@ -28,7 +28,7 @@ mod value;
 mod vector_space;
 
 use crate::builder::Builder;
-use crate::ir::{Failure, Fun, Function, Id, Parameter, Scalar, Shape};
+use crate::ir::{Failure, Fun, Function, Id, Parameter, Path, Scalar, Shape};
 use crate::refusal::{Reason, Refusal};
 use lm::term::{Constant, Expr, FunName, Kind, Op, Pattern, Program, Var};
 use lm::types::Type;
@@ -54,6 +54,7 @@ pub fn lower(program: &Program, name: &FunName, known: &Known) -> Result<Functio
         mask: None,
         calls: vec![name.clone()],
         env: FxHashMap::default(),
+        paths: Vec::new(),
     };
     let mut inputs = Vec::new();
     let mut parameters = Vec::new();
@@ -66,7 +67,15 @@ pub fn lower(program: &Program, name: &FunName, known: &Known) -> Result<Functio
     let mut results = Vec::new();
     let result = lowering.results(&value, &mut results);
     let body = lowering.b.close(results);
-    let mut function = Function { name: name.clone(), parameters, inputs, nodes: lowering.b.nodes, body, result };
+    let mut function = Function {
+        name: name.clone(),
+        parameters,
+        inputs,
+        paths: lowering.paths,
+        nodes: lowering.b.nodes,
+        body,
+        result,
+    };
     crate::unused::remove(&mut function);
     if cfg!(debug_assertions) {
         crate::verify::verify(&function);
@@ -89,6 +98,8 @@ struct Lowering<'a> {
     calls: Vec<FunName>,
     /// The values of variables, by number.
     env: FxHashMap<u32, Value>,
+    /// The name of each input.
+    paths: Vec<Path>,
 }
 
 impl Lowering<'_> {
@@ -132,6 +143,7 @@ impl Lowering<'_> {
         let sizes: Vec<Option<i64>> = outer.iter().map(|path| self.known.get(path).copied()).collect();
         let id = self.b.input(number, scalar, &sizes);
         inputs.push(id);
+        self.paths.push(Path { number: path.replace(".each", ""), sizes: outer.to_vec() });
         let value = match self.known.get(&path).filter(|_| scalar == Scalar::Integer && outer.is_empty()) {
             Some(&n) => self.b.integer(n),
             None => id,
