@@ -110,6 +110,15 @@ def whole(parts, sharding):
     return result
 
 
+def listed(array):
+    """Nested lists. JSON has no NaN and no infinity, so these are strings."""
+    if isinstance(array, list):
+        return [listed(part) for part in array]
+    if isinstance(array, float) and not np.isfinite(array):
+        return str(array)
+    return array
+
+
 def run(client, devices, text, inputs):
     text, arguments = chosen(text, OPTIONS.function)
     executable = compiled(client, text, devices)
@@ -124,7 +133,7 @@ def run(client, devices, text, inputs):
     parts = executable.execute_sharded(arrays).disassemble_into_single_device_arrays()
     shardings = executable.get_output_shardings() if len(devices) > 1 else None
     results = [whole(parts[k], shardings[k] if shardings else None) for k in range(len(parts))]
-    answer = {"status": int(results[0]), "results": [result.tolist() for result in results[1:]]}
+    answer = {"status": int(results[0]), "results": [listed(result.tolist()) for result in results[1:]]}
     if len(devices) > 1:
         hlo = executable.hlo_modules()[0].to_string()
         counts = {name: len(re.findall(rf"= [^=]*? {name}(?:-start)?\(", hlo)) for name in COLLECTIVES}

@@ -58,8 +58,12 @@ pub fn lower(program: &Program, name: &FunName, known: &Known) -> Result<Functio
     };
     let mut inputs = Vec::new();
     let mut parameters = Vec::new();
-    for x in &def.params {
-        let (value, shape) = lowering.parameter(x.ty(), x.name().to_string(), &[], &mut inputs)?;
+    let parts = parts_of_argument(program, name);
+    for (k, x) in def.params.iter().enumerate() {
+        let (value, shape) = match (&parts, k) {
+            (Some(parts), 0) => lowering.argument(parts, &mut inputs)?,
+            _ => lowering.parameter(x.ty(), x.name().to_string(), &[], &mut inputs)?,
+        };
         lowering.env.insert(x.id(), value);
         parameters.push(Parameter { name: x.name().clone(), shape });
     }
@@ -81,6 +85,13 @@ pub fn lower(program: &Program, name: &FunName, known: &Known) -> Result<Functio
         crate::verify::verify(&function);
     }
     Ok(function)
+}
+
+/// Returns the parameters of a function whose derivative takes all of them as its first: they keep their names.
+fn parts_of_argument<'a>(program: &'a Program, name: &FunName) -> Option<&'a [Var]> {
+    let (def, written) = (&program.defs[name], program.defs.get(&name.as_written())?);
+    let is_first = def.params.first().is_some_and(|first| *first.ty() == written.fun.argument());
+    (is_first && !name.derivations.is_empty() && written.params.len() > 1).then_some(&written.params)
 }
 
 /// The lowering of one function.
@@ -106,6 +117,13 @@ impl Lowering<'_> {
     fn refuse<T>(&self, reason: Reason, what: impl Into<String>) -> Result<T, Refusal> {
         let function = self.calls.last().expect("a function is lowered").to_string();
         Err(Refusal { reason, function, what: what.into(), span: self.b.span })
+    }
+
+    /// Returns the value of a tuple of parameters.
+    fn argument(&mut self, parts: &[Var], inputs: &mut Vec<Id>) -> Result<(Value, Shape<usize>), Refusal> {
+        let part = |x: &Var| self.parameter(x.ty(), x.name().to_string(), &[], inputs);
+        let (values, shapes) = parts.iter().map(part).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        Ok((Value::Tuple(values), Shape::Tuple(shapes)))
     }
 
     /// Returns the value of a parameter, or of a part of it, at a path. Its arrays have the sizes `outer` in front, by

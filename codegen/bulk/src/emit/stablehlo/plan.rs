@@ -28,6 +28,7 @@ impl Plan {
                 plan.known[k] = closed.number(Id(k as u32));
             }
         }
+        inputs_known(function, &plan)?;
         check_sizes(function, &plan, &function.body)?;
         plan.need_block(function, &function.body);
         for (k, node) in function.nodes.iter().enumerate() {
@@ -157,6 +158,32 @@ fn infer(function: &Function, closed: &mut Closed) {
     }
 }
 
+/// Errors: a size of an input is unknown.
+fn inputs_known(function: &Function, plan: &Plan) -> Result<(), Refusal> {
+    let inputs = function.inputs.iter().zip(&function.paths);
+    let sizes = inputs.flat_map(|(&id, path)| function.node(id).dims.iter().copied().zip(&path.sizes));
+    let mut unknown: Vec<String> = Vec::new();
+    for (_, path) in sizes.filter(|&(size, _)| plan.integer(size).is_none()) {
+        if !unknown.contains(path) {
+            unknown.push(path.clone());
+        }
+    }
+    match unknown.is_empty() {
+        true => Ok(()),
+        false => {
+            let what = missing(&unknown);
+            Err(Refusal { reason: Reason::UnknownSize, function: function.name.to_string(), what, span: Default::default() })
+        }
+    }
+}
+
+/// Says which numbers to give.
+fn missing(paths: &[String]) -> String {
+    let numbers: Vec<String> = paths.iter().map(|path| format!("{path}=..")).collect();
+    let (which, are) = if paths.len() == 1 { ("a size", "is") } else { ("sizes", "are") };
+    format!("{which} {are} unknown, and StableHLO takes known sizes: add `--specialise {}`", numbers.join(","))
+}
+
 /// Errors: two sizes that must be one differ, or a size is negative.
 fn check_sizes(function: &Function, plan: &Plan, block: &Block) -> Result<(), Refusal> {
     for &id in &block.nodes {
@@ -201,13 +228,7 @@ fn unknown(function: &Function, size: Id) -> String {
     options.sort();
     options.dedup();
     match options.is_empty() || is_of_data {
-        true => "a size depends on data, and StableHLO takes sizes that are known".into(),
-        false => {
-            let numbers: Vec<String> = options.iter().map(|path| format!("{path}=..")).collect();
-            format!(
-                "a size is unknown, and StableHLO takes sizes that are known: add `--specialise {}`",
-                numbers.join(",")
-            )
-        }
+        true => "a size depends on data, and StableHLO takes known sizes".into(),
+        false => missing(&options),
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! A cotangent lies as its parameter does. Where XLA may choose, a result of dimensions has no annotation.
 
-use crate::ir::{Function, Scalar};
+use crate::ir::{Function, Scalar, Shape};
 use lm::term::Derivative;
 use std::str::FromStr;
 
@@ -250,9 +250,25 @@ fn cotangents(function: &Function) -> Vec<usize> {
     if fits { found } else { vec![] }
 }
 
-/// Returns a path of numbers with the name of the parameter: `t.2`.
+/// Returns the name of part of the argument, given its place: `t.2`.
 fn written(function: &Function, path: &[usize]) -> String {
-    let parameter = path.first().and_then(|k| function.parameters.get(k.checked_sub(1)?));
-    let name = parameter.map_or(String::new(), |parameter| parameter.name.to_string());
-    path.iter().skip(1).fold(name, |name, k| format!("{name}.{k}"))
+    let Some((first, rest)) = path.split_first() else { return String::new() };
+    let names = argument_names(function);
+    let name = first.checked_sub(1).and_then(|k| names.get(k)).cloned().unwrap_or_default();
+    rest.iter().fold(name, |name, k| format!("{name}.{k}"))
+}
+
+/// Returns the names of the parameters that a derivative takes first, as one tuple if they are several.
+fn argument_names(function: &Function) -> Vec<String> {
+    let Some(first) = function.parameters.first() else { return vec![] };
+    let inside = format!("{}.", first.name);
+    let name = |k: usize| &function.paths[k].number;
+    match &first.shape {
+        Shape::Tuple(parts) if !first.shape.leaves().into_iter().all(|&k| name(k).starts_with(&inside)) => {
+            // A name is that of the first array, without its places in tuples.
+            let of = |part: &Shape<usize>| part.leaves().first().map_or("", |&&k| name(k).split('.').next().unwrap_or(""));
+            parts.iter().map(|part| of(part).to_string()).collect()
+        }
+        _ => function.parameters.iter().map(|parameter| parameter.name.to_string()).collect(),
+    }
 }
