@@ -9,7 +9,7 @@ use lm::interp::Interpreter;
 use lm::term::{Derivative, FunName, Program};
 use lm::types::Type;
 use lm::value::Value;
-use lmc::demos::DEMOS;
+use lmc::demos::{DEMOS, Demo};
 use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::Random;
 use lmc::ks::front;
@@ -151,23 +151,21 @@ fn call(pipeline: &Pipeline, name: &FunName, args: &[Value]) -> Result<Call, Ref
     Ok(Call { what: name.to_string(), text, inputs: inputs(program, name, args), wanted })
 }
 
-/// Returns the function and its vjp at a point, but for those without a form.
-fn calls(what: &str, source: &str, fun: &str, point: Option<Value>) -> Vec<Call> {
-    let mut pipeline = Pipeline::new(front::load(&Source::new("case.ks", source)).expect("the program is right"));
-    let f = FunName::base(fun);
+/// Returns a function and its vjp at a point, which another function gives, or at a random one. Leaves out those
+/// without a form.
+fn calls(what: &str, pipeline: &mut Pipeline, fun: &str, at: &str) -> Vec<Call> {
+    let (f, at) = (FunName::base(fun), FunName::base(at));
     let vjp = f.derived(Derivative::Vjp);
     pipeline.require(&vjp).expect("it derives");
     let program = pipeline.program();
     let argument = program.defs[&f].fun.argument();
-    let example = FunName::base("example");
-    let gives = program.defs.get(&example).is_some_and(|def| def.params.is_empty() && def.fun.result == argument);
-    let point = point.unwrap_or_else(|| match gives {
-        true => Interpreter::new(program).call(&example, &[]).expect("a point"),
+    let gives = program.defs.get(&at).is_some_and(|def| def.params.is_empty() && def.fun.result == argument);
+    let point = match gives {
+        true => Interpreter::new(program).call(&at, &[]).expect("a point"),
         false => Random::new(7).point(&argument),
-    });
-    let several = program.defs[&f].params.len() != 1;
+    };
     let args = match &point {
-        Value::Tuple(parts) if several => parts.clone(),
+        Value::Tuple(parts) if program.defs[&f].params.len() != 1 => parts.clone(),
         one => vec![one.clone()],
     };
     let value = Interpreter::new(program).call(&f, &args);
@@ -175,7 +173,7 @@ fn calls(what: &str, source: &str, fun: &str, point: Option<Value>) -> Vec<Call>
     if let Ok(value) = value {
         all.push((vjp, vec![point, Random::new(3).direction(&value)]));
     }
-    let made = all.iter().map(|(name, args)| call(&pipeline, name, args));
+    let made = all.iter().map(|(name, args)| call(pipeline, name, args));
     let told = |call: Result<Call, Refusal>| match call {
         Ok(call) => Some(Call { what: format!("{what}: {}", call.what), ..call }),
         Err(refusal) => {
@@ -184,6 +182,10 @@ fn calls(what: &str, source: &str, fun: &str, point: Option<Value>) -> Vec<Call>
         }
     };
     made.filter_map(told).collect()
+}
+
+fn pipeline(file: &str, text: &str) -> Pipeline {
+    Pipeline::new(front::load(&Source::new(file, text)).expect("the program is right"))
 }
 
 fn python() -> Option<PathBuf> {
@@ -265,9 +267,25 @@ fn flat(json: &Json, numbers: &mut Vec<f64>) {
 fn xla_agrees_on_demos() {
     let Some(python) = python() else { return };
     with_large_stack(|| {
-        let calls: Vec<Call> = DEMOS.iter().flat_map(|demo| calls(demo.name, demo.text, demo.fun, None)).collect();
-        println!("{} calls: {}", calls.len(), calls.iter().map(|call| call.what.as_str()).collect::<Vec<_>>().join(", "));
+        let of = |demo: &Demo| calls(demo.name, &mut pipeline(demo.name, demo.text), demo.fun, "example");
+        let calls: Vec<Call> = DEMOS.iter().flat_map(of).collect();
+        assert!(calls.len() >= 38, "the demos without a form are det and minors: {}", calls.len());
         let errors = run(&python, &calls, "demos");
+        assert!(errors.is_empty(), "{}", errors.join("\n\n"));
+    });
+}
+
+#[test]
+fn xla_agrees_on_cases() {
+    let Some(python) = python() else { return };
+    with_large_stack(|| {
+        let mut pipeline = pipeline("cases.ks", include_str!("../stablehlo/cases.ks"));
+        let names: Vec<String> = pipeline.program().defs.keys().map(|name| name.to_string()).collect();
+        let points = names.iter().filter_map(|at| Some((at, at.split_once("_at")?.0)));
+        let calls: Vec<Call> = points.flat_map(|(at, fun)| calls(at, &mut pipeline, fun, at)).collect();
+        let stops = calls.iter().filter(|call| matches!(call.wanted, Wanted::Stop)).count();
+        println!("{} calls, of which {stops} stop", calls.len());
+        let errors = run(&python, &calls, "cases");
         assert!(errors.is_empty(), "{}", errors.join("\n\n"));
     });
 }
