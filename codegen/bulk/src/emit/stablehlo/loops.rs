@@ -75,7 +75,9 @@ impl Printer<'_> {
         body.parameters.iter().zip(&inner).for_each(|(&id, value)| {
             self.values.insert(id, value.clone());
         });
+        self.loops += 1;
         self.block(body);
+        self.loops -= 1;
         self.hint = "next".into();
         let mut next = vec![self.alike("stablehlo.add", &[&inner[0], &one])];
         for &result in &body.results[..states] {

@@ -18,6 +18,7 @@ mod block;
 mod each;
 mod functions;
 mod loops;
+mod masked;
 mod names;
 mod parts;
 mod plan;
@@ -81,6 +82,8 @@ struct Printer<'a> {
     constants: Vec<FxHashMap<String, Val>>,
     /// The number of the check that failed; 0 if there is none.
     status: Option<Val>,
+    /// The number of loops around.
+    loops: usize,
     /// The messages of the checks.
     checks: Vec<String>,
 }
@@ -100,6 +103,7 @@ impl<'a> Printer<'a> {
             parts: FxHashMap::default(),
             constants: vec![FxHashMap::default()],
             status: None,
+            loops: 0,
             checks: Vec::new(),
         })
     }

@@ -84,6 +84,9 @@ impl Printer<'_> {
 
     pub(super) fn at(&mut self, id: Id, axis: usize, place: Id, ty: Ty) -> Val {
         let of = self.value(id);
+        if let Some(part) = self.masked_at(&of, axis, place) {
+            return part;
+        }
         let mut dims = of.ty.dims.clone();
         dims[axis] = 1;
         let mut starts = vec![None; dims.len()];

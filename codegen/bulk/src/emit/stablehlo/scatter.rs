@@ -51,6 +51,9 @@ impl Printer<'_> {
                 if self.is_zero(base) { x } else { self.alike("stablehlo.add", &[&whole, &x]) }
             }
             None => {
+                if let Some(sum) = self.masked_add(&whole, &x, &starts) {
+                    return sum;
+                }
                 let part = match self.is_zero(base) {
                     true => x,
                     false => {

@@ -26,7 +26,7 @@ impl Printer<'_> {
         }
     }
 
-    fn reduced(&mut self, op: &str, of: &Val, start: &Val, axes: &[usize], ty: Ty) -> Val {
+    pub(super) fn reduced(&mut self, op: &str, of: &Val, start: &Val, axes: &[usize], ty: Ty) -> Val {
         let text = format!(
             "stablehlo.reduce({} init: {}) applies {op} across dimensions = {}",
             of.name,
