@@ -68,7 +68,7 @@ pub fn text(
     options: &BulkOptions,
     known: &[Known],
 ) -> Result<Vec<u8>, Failure> {
-    let checked = loops::specialise::check(program, entries, known);
+    let checked = loops::specialise::check_own(program, entries, known);
     checked.map_err(|error| input.not_compiled(native::Error::Loops(error)))?;
     let known: bulk::Known = known.iter().map(|known| (known.place(), known.value)).collect();
     let functions = entries.iter().map(|name| bulk::lower(program, name, &known)).collect::<Result<Vec<_>, _>>();

@@ -134,6 +134,8 @@ pub enum Failure {
     Size,
     /// A size below zero.
     NegativeSize,
+    /// Another number than the function was compiled for.
+    Specialised,
     /// An Integer division by zero.
     Division,
     /// An `assert`.
@@ -147,6 +149,7 @@ impl Failure {
             Failure::Index => "index out of range",
             Failure::Size => "sizes differ",
             Failure::NegativeSize => "negative size",
+            Failure::Specialised => "compiled for another number or size",
             Failure::Division => "division by zero",
             Failure::Assert => "assertion failed",
         }

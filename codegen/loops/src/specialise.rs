@@ -79,14 +79,31 @@ pub fn specialise(module: &mut Module, program: &Program, entries: &[FunName], a
 ///
 /// Errors: no entry has such a parameter; there is no such number in it, or it is to be two.
 pub fn check(program: &Program, entries: &[FunName], all: &[Known]) -> Result<(), Error> {
+    check_by(all, |known| entries.iter().map(|name| part_of(program, name, known)).collect())
+}
+
+/// Checks that what is known is about numbers of entries, of their own parameters or of those of the functions that they
+/// are derivatives of.
+///
+/// Errors: as those of [`check`].
+pub fn check_own(program: &Program, entries: &[FunName], all: &[Known]) -> Result<(), Error> {
+    check_by(all, |known| {
+        let of = |name: &FunName| match part_of(program, name, known)? {
+            None => program.defs.get(name).map_or(Ok(None), |def| part(def, known)),
+            some => Ok(some),
+        };
+        entries.iter().map(of).collect()
+    })
+}
+
+fn check_by(all: &[Known], parts: impl Fn(&Known) -> Result<Vec<Option<NumberPart>>, Error>) -> Result<(), Error> {
     for (i, known) in all.iter().enumerate() {
         let is_other = |other: &&Known| other.parameter == known.parameter && other.path == known.path;
         if let Some(other) = all[..i].iter().find(is_other).filter(|other| other.value != known.value) {
             let values = [other.value, known.value];
             return Err(Error::TwoNumbers { path: known.place(), values });
         }
-        let parts = entries.iter().map(|name| part_of(program, name, known)).collect::<Result<Vec<_>, _>>()?;
-        if parts.iter().all(Option::is_none) {
+        if parts(known)?.iter().all(Option::is_none) {
             return Err(Error::NoParameter(known.parameter.clone()));
         }
     }

@@ -159,14 +159,26 @@ impl Lowering<'_> {
         };
         let number = inputs.len();
         let sizes: Vec<Option<i64>> = outer.iter().map(|path| self.known.get(path).copied()).collect();
+        for (axis, n) in sizes.iter().enumerate().filter_map(|(axis, n)| Some((axis, (*n)?))) {
+            let size = self.b.make(crate::ir::Op::InputSize(number, axis), vec![], Scalar::Integer, vec![]);
+            self.check_known(size, n);
+        }
         let id = self.b.input(number, scalar, &sizes);
         inputs.push(id);
         self.paths.push(Path { number: path.replace(".each", ""), sizes: outer.to_vec() });
         let value = match self.known.get(&path).filter(|_| scalar == Scalar::Integer && outer.is_empty()) {
-            Some(&n) => self.b.integer(n),
+            Some(&n) => self.check_known(id, n),
             None => id,
         };
         Ok((Value::Array(Array::fixed(value)), Shape::Array(number)))
+    }
+
+    /// Returns a number that is known, and checks that it is the one that is given.
+    fn check_known(&mut self, given: Id, n: i64) -> Id {
+        let n = self.b.integer(n);
+        let equal = self.b.each(Fun::Eq, &[given, n]);
+        self.b.check(equal, Failure::Specialised);
+        n
     }
 
     /// Returns the sizes that all arrays of a tensor have, at their dimensions from `first` on.

@@ -52,11 +52,14 @@ impl Printer<'_> {
         }
         let (n, one) = (self.value(n), self.integer(1));
         let whole = self.names.fresh("loop");
-        let hints: Vec<String> = body.parameters.iter().map(|&p| self.parameter_name(p)).collect();
+        // The counter is the first.
+        let other = |k: usize| if k == 0 { "i" } else { "s" };
+        let name = |(k, &id): (usize, &Id)| function.node(id).name.as_deref().unwrap_or(other(k));
+        let hints: Vec<&str> = body.parameters.iter().enumerate().map(name).collect();
         let mut inner: Vec<Val> = Vec::new();
         for (k, value) in carried.iter().enumerate() {
-            let hint =
-                hints.get(k).map_or(if has_status && k + 1 == carried.len() { "status" } else { "kept" }, |hint| hint);
+            let other = if has_status && k + 1 == carried.len() { "status" } else { "kept" };
+            let hint = hints.get(k).copied().unwrap_or(other);
             inner.push(Val { name: self.names.fresh(hint), ty: value.ty.clone() });
         }
         let pairs: Vec<String> =
@@ -99,10 +102,6 @@ impl Printer<'_> {
             self.status = last.pop();
         }
         last
-    }
-
-    fn parameter_name(&self, id: Id) -> String {
-        self.function.node(id).name.as_deref().unwrap_or("s").to_string()
     }
 
     fn open(&mut self, text: &str) {

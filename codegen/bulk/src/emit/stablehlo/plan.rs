@@ -141,7 +141,7 @@ impl Plan {
 fn infer(function: &Function, closed: &mut Closed) {
     let checks = function.body.nodes.iter().map(|&id| function.node(id));
     let pairs: Vec<[Id; 2]> = checks
-        .filter(|node| matches!(node.op, Op::Check(Failure::Size)))
+        .filter(|node| matches!(node.op, Op::Check(Failure::Size | Failure::Specialised)))
         .map(|node| function.node(node.args[0]))
         .filter(|equal| matches!(equal.op, Op::Each(Fun::Eq)))
         .map(|equal| [equal.args[0], equal.args[1]])
@@ -172,7 +172,12 @@ fn inputs_known(function: &Function, plan: &Plan) -> Result<(), Refusal> {
         true => Ok(()),
         false => {
             let what = missing(&unknown);
-            Err(Refusal { reason: Reason::UnknownSize, function: function.name.to_string(), what, span: Default::default() })
+            Err(Refusal {
+                reason: Reason::UnknownSize,
+                function: function.name.to_string(),
+                what,
+                span: Default::default(),
+            })
         }
     }
 }

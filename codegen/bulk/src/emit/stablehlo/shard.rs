@@ -266,7 +266,8 @@ fn argument_names(function: &Function) -> Vec<String> {
     match &first.shape {
         Shape::Tuple(parts) if !first.shape.leaves().into_iter().all(|&k| name(k).starts_with(&inside)) => {
             // A name is that of the first array, without its places in tuples.
-            let of = |part: &Shape<usize>| part.leaves().first().map_or("", |&&k| name(k).split('.').next().unwrap_or(""));
+            let of =
+                |part: &Shape<usize>| part.leaves().first().map_or("", |&&k| name(k).split('.').next().unwrap_or(""));
             parts.iter().map(|part| of(part).to_string()).collect()
         }
         _ => function.parameters.iter().map(|parameter| parameter.name.to_string()).collect(),
