@@ -13,20 +13,20 @@ module @lmc attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i
     %c_3 = stablehlo.constant dense<0> : tensor<6xi64>
     %c_4 = stablehlo.constant dense<6> : tensor<i64>
     %c_5 = stablehlo.constant dense<1> : tensor<i64>
-    %loop:6 = stablehlo.while(%s = %c_1, %t3 = %c, %t4 = %c_1, %kept = %c_2, %kept_1 = %c_3, %status = %c_1) : tensor<i64>, tensor<f64>, tensor<i64>, tensor<6xf64>, tensor<6xi64>, tensor<i64>
+    %loop:6 = stablehlo.while(%i = %c_1, %t3 = %c, %t4 = %c_1, %kept = %c_2, %kept_1 = %c_3, %status = %c_1) : tensor<i64>, tensor<f64>, tensor<i64>, tensor<6xf64>, tensor<6xi64>, tensor<i64>
     cond {
-      %goes_on = stablehlo.compare LT, %s, %c_4, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      %goes_on = stablehlo.compare LT, %i, %c_4, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
       stablehlo.return %goes_on : tensor<i1>
     } do {
-      %t = stablehlo.dynamic_slice %steps, %s, sizes = [1] : (tensor<6xi64>, tensor<i64>) -> tensor<1xi64>
+      %t = stablehlo.dynamic_slice %steps, %i, sizes = [1] : (tensor<6xi64>, tensor<i64>) -> tensor<1xi64>
       %t_1 = stablehlo.reshape %t : (tensor<1xi64>) -> tensor<i64>
       %t5 = stablehlo.add %t4, %t_1 : tensor<i64>
       %c_6 = stablehlo.constant dense<100.0> : tensor<f64>
       %t_2 = stablehlo.compare GT, %t3, %c_6, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
-      %if:3 = "stablehlo.if"(%t_2) ({
+      %if:2 = "stablehlo.if"(%t_2) ({
         %c_7 = stablehlo.constant dense<0.5> : tensor<f64>
         %t_3 = stablehlo.multiply %c_7, %t3 : tensor<f64>
-        stablehlo.return %t_3, %t5, %status : tensor<f64>, tensor<i64>, tensor<i64>
+        stablehlo.return %t_3, %status : tensor<f64>, tensor<i64>
       }, {
         %t_4 = stablehlo.multiply %t3, %t3 : tensor<f64>
         %t_5 = stablehlo.compare LE, %c_1, %t5, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
@@ -39,21 +39,21 @@ module @lmc attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i
         %t_8 = stablehlo.dynamic_slice %v, %t5, sizes = [1] : (tensor<4xf64>, tensor<i64>) -> tensor<1xf64>
         %t_9 = stablehlo.reshape %t_8 : (tensor<1xf64>) -> tensor<f64>
         %t_10 = stablehlo.add %t_4, %t_9 : tensor<f64>
-        stablehlo.return %t_10, %t5, %check_2 : tensor<f64>, tensor<i64>, tensor<i64>
-      }) : (tensor<i1>) -> (tensor<f64>, tensor<i64>, tensor<i64>)
-      %next = stablehlo.add %s, %c_5 : tensor<i64>
+        stablehlo.return %t_10, %check_2 : tensor<f64>, tensor<i64>
+      }) : (tensor<i1>) -> (tensor<f64>, tensor<i64>)
+      %next = stablehlo.add %i, %c_5 : tensor<i64>
       %next_1 = stablehlo.reshape %if#0 : (tensor<f64>) -> tensor<1xf64>
-      %next_2 = stablehlo.dynamic_update_slice %kept, %next_1, %s : (tensor<6xf64>, tensor<1xf64>, tensor<i64>) -> tensor<6xf64>
-      %next_3 = stablehlo.reshape %if#1 : (tensor<i64>) -> tensor<1xi64>
-      %next_4 = stablehlo.dynamic_update_slice %kept_1, %next_3, %s : (tensor<6xi64>, tensor<1xi64>, tensor<i64>) -> tensor<6xi64>
-      stablehlo.return %next, %if#0, %if#1, %next_2, %next_4, %if#2 : tensor<i64>, tensor<f64>, tensor<i64>, tensor<6xf64>, tensor<6xi64>, tensor<i64>
+      %next_2 = stablehlo.dynamic_update_slice %kept, %next_1, %i : (tensor<6xf64>, tensor<1xf64>, tensor<i64>) -> tensor<6xf64>
+      %next_3 = stablehlo.reshape %t5 : (tensor<i64>) -> tensor<1xi64>
+      %next_4 = stablehlo.dynamic_update_slice %kept_1, %next_3, %i : (tensor<6xi64>, tensor<1xi64>, tensor<i64>) -> tensor<6xi64>
+      stablehlo.return %next, %if#0, %t5, %next_2, %next_4, %if#1 : tensor<i64>, tensor<f64>, tensor<i64>, tensor<6xf64>, tensor<6xi64>, tensor<i64>
     }
     %c_9 = stablehlo.constant dense<1.0> : tensor<1xf64>
     %t_11 = stablehlo.concatenate %c_9, %loop#3, dim = 0 : (tensor<1xf64>, tensor<6xf64>) -> tensor<7xf64>
     %c_10 = stablehlo.constant dense<0> : tensor<1xi64>
     %t_12 = stablehlo.concatenate %c_10, %loop#4, dim = 0 : (tensor<1xi64>, tensor<6xi64>) -> tensor<7xi64>
     %c_11 = stablehlo.constant dense<0.0> : tensor<4xf64>
-    %loop_1:4 = stablehlo.while(%t8 = %c_1, %t9 = %dr, %s_1 = %c_11, %status_1 = %loop#5) : tensor<i64>, tensor<f64>, tensor<4xf64>, tensor<i64>
+    %loop_1:4 = stablehlo.while(%t8 = %c_1, %t9 = %dr, %s = %c_11, %status_1 = %loop#5) : tensor<i64>, tensor<f64>, tensor<4xf64>, tensor<i64>
     cond {
       %goes_on_1 = stablehlo.compare LT, %t8, %c_4, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
       stablehlo.return %goes_on_1 : tensor<i1>
@@ -101,7 +101,7 @@ module @lmc attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i
         %t_28 = stablehlo.dynamic_update_slice %c_11, %t_27, %t_23 : (tensor<4xf64>, tensor<1xf64>, tensor<i64>) -> tensor<4xf64>
         stablehlo.return %t_18, %t_28, %check_11 : tensor<f64>, tensor<4xf64>, tensor<i64>
       }) : (tensor<i1>) -> (tensor<f64>, tensor<4xf64>, tensor<i64>)
-      %t_29 = stablehlo.add %s_1, %if_1#1 : tensor<4xf64>
+      %t_29 = stablehlo.add %s, %if_1#1 : tensor<4xf64>
       %next_5 = stablehlo.add %t8, %c_5 : tensor<i64>
       stablehlo.return %next_5, %if_1#0, %t_29, %if_1#2 : tensor<i64>, tensor<f64>, tensor<4xf64>, tensor<i64>
     }

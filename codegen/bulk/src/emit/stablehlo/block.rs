@@ -132,21 +132,22 @@ impl Printer<'_> {
 
     fn conditional(&mut self, id: Id, condition: Id, blocks: &[Block; 2]) {
         let function = self.function;
+        let read: Vec<usize> = self.plan.parts(id).into_iter().map(|(k, _)| k).collect();
+        let mut parts: Vec<Option<Val>> = vec![None; blocks[0].results.len()];
         if let Some(Constant::Bool(chosen)) = self.plan.known(condition) {
             let block = &blocks[usize::from(!chosen)];
             self.block(block);
-            let parts = block.results.iter().map(|&result| Some(self.value(result))).collect();
+            read.iter().for_each(|&k| parts[k] = Some(self.value(block.results[k])));
             self.parts.insert(id, parts);
             return;
         }
         let has_status = blocks.iter().any(|block| self.plan.may_fail(function, block));
-        let all: Vec<usize> = (0..blocks[0].results.len()).collect();
         let condition = self.value(condition);
         let name = self.names.fresh("if");
         let head = std::mem::take(&mut self.text);
-        let types = self.region(&blocks[0], &all, has_status);
+        let types = self.region(&blocks[0], &read, has_status);
         let then = std::mem::take(&mut self.text);
-        let others = self.region(&blocks[1], &all, has_status);
+        let others = self.region(&blocks[1], &read, has_status);
         let otherwise = std::mem::replace(&mut self.text, head);
         debug_assert_eq!(types, others, "both branches have results of one type");
         let count = types.len();
@@ -156,11 +157,12 @@ impl Printer<'_> {
         self.text.push_str(&otherwise);
         let results: Vec<String> = types.iter().map(Ty::to_string).collect();
         self.line(format!("}}) : (tensor<i1>) -> ({})", results.join(", ")));
-        let part = |(k, ty)| Some(Val { name: format!("{name}#{k}"), ty });
-        let mut parts: Vec<Option<Val>> = types.into_iter().enumerate().map(part).collect();
+        let part = |(k, ty)| Val { name: format!("{name}#{k}"), ty };
+        let mut results: Vec<Val> = types.into_iter().enumerate().map(part).collect();
         if has_status {
-            self.status = parts.pop().flatten();
+            self.status = results.pop();
         }
+        read.into_iter().zip(results).for_each(|(k, value)| parts[k] = Some(value));
         self.parts.insert(id, parts);
     }
 }

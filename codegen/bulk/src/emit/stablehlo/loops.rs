@@ -6,13 +6,13 @@
 //! ```
 
 use super::{Printer, Ty, Val};
-use crate::ir::{Block, Id, Op};
+use crate::ir::{Block, Id};
 use rustc_hash::FxHashMap;
 
 impl Printer<'_> {
     pub(super) fn repeat(&mut self, id: Id, args: &[Id], body: &Block) {
         let states = args.len() - 1;
-        let kept = self.kept(id, body, states);
+        let kept: Vec<(usize, Id)> = self.plan.parts(id).into_iter().filter(|&(k, _)| k >= states).collect();
         let start: Vec<Val> = args[1..].iter().map(|&arg| self.value(arg)).collect();
         let buffers: Vec<Ty> = kept.iter().map(|&(_, part)| self.ty(part)).collect();
         // A buffer of no elements has no place for the values of a step.
@@ -30,17 +30,6 @@ impl Printer<'_> {
             parts[place] = Some(value);
         }
         self.parts.insert(id, parts);
-    }
-
-    /// Returns which results of a loop's block are kept and read, each with the part that it becomes.
-    fn kept(&self, id: Id, body: &Block, states: usize) -> Vec<(usize, Id)> {
-        let function = self.function;
-        let part = |k: usize| {
-            let is_part = |node: &crate::ir::Node| matches!(node.op, Op::Part(j) if j == k) && node.args[0] == id;
-            let ids = (0..function.nodes.len() as u32).map(Id);
-            ids.into_iter().find(|&part| self.plan.is_needed(part) && is_part(function.node(part)))
-        };
-        (states..body.results.len()).filter_map(|k| Some((k, part(k)?))).collect()
     }
 
     /// Writes the loop, and returns what it carries in the end, but for the status.

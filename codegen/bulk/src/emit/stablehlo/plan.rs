@@ -4,6 +4,7 @@ use crate::interp::Closed;
 use crate::ir::{Block, Failure, Fun, Function, Id, Op, Scalar};
 use crate::refusal::{Reason, Refusal};
 use lm::term::Constant;
+use rustc_hash::FxHashMap;
 
 /// What is known of a function.
 pub struct Plan {
@@ -12,6 +13,8 @@ pub struct Plan {
     /// The sizes of the nodes that are needed.
     sizes: Vec<Vec<i64>>,
     needed: Vec<bool>,
+    /// The parts of conditionals and loops that are read: the number of each, and its node.
+    parts: FxHashMap<Id, Vec<(usize, Id)>>,
 }
 
 impl Plan {
@@ -22,7 +25,12 @@ impl Plan {
         let mut closed = Closed::new(function);
         infer(function, &mut closed);
         let count = function.nodes.len();
-        let mut plan = Plan { known: vec![None; count], sizes: vec![Vec::new(); count], needed: vec![false; count] };
+        let mut plan = Plan {
+            known: vec![None; count],
+            sizes: vec![Vec::new(); count],
+            needed: vec![false; count],
+            parts: FxHashMap::default(),
+        };
         for (k, node) in function.nodes.iter().enumerate() {
             if node.dims.is_empty() && node.scalar != Scalar::Float && !matches!(node.op, Op::Check(_)) {
                 plan.known[k] = closed.number(Id(k as u32));
@@ -32,6 +40,11 @@ impl Plan {
         check_sizes(function, &plan, &function.body)?;
         plan.need_block(function, &function.body);
         for (k, node) in function.nodes.iter().enumerate() {
+            if let Op::Part(part) = node.op
+                && plan.needed[k]
+            {
+                plan.parts.entry(node.args[0]).or_default().push((part, Id(k as u32)));
+            }
             if plan.needed[k] || matches!(node.op, Op::Input(_)) {
                 let sizes = node.dims.iter().map(|&size| plan.size(function, size, Id(k as u32)));
                 plan.sizes[k] = sizes.collect::<Result<_, _>>()?;
@@ -66,6 +79,13 @@ impl Plan {
     /// Returns whether a node has text.
     pub fn is_needed(&self, id: Id) -> bool {
         self.needed[id.index()]
+    }
+
+    /// Returns the parts of a conditional or a loop that are read: the number of each, and its node.
+    pub fn parts(&self, id: Id) -> Vec<(usize, Id)> {
+        let mut parts = self.parts.get(&id).cloned().unwrap_or_default();
+        parts.sort_unstable();
+        parts
     }
 
     /// Returns whether a check in a block may fail.
@@ -114,18 +134,9 @@ impl Plan {
             let node = function.node(id);
             todo.extend(&node.args);
             match &node.op {
-                // A value that is kept costs a store in each step.
-                Op::Part(k) => {
-                    if let Op::Loop(block) = &function.node(node.args[0]).op {
-                        todo.push(block.results[*k]);
-                    }
-                }
-                Op::If(blocks) => {
-                    for block in blocks.iter() {
-                        todo.extend(&block.results);
-                        self.need_checks(function, block);
-                    }
-                }
+                // What is not read is left out: a value that is kept costs a store in each step.
+                Op::Part(k) => todo.extend(function.blocks(node.args[0]).iter().map(|block| block.results[*k])),
+                Op::If(blocks) => blocks.iter().for_each(|block| self.need_checks(function, block)),
                 Op::Loop(block) => {
                     let states = node.args.len() - 1;
                     todo.extend(block.results[..states].iter().chain(&block.parameters));
