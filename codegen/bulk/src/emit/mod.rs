@@ -1,14 +1,16 @@
 //! The text of bulk programs in other languages.
 
 mod line;
+mod place;
 mod python;
 pub mod stablehlo;
 mod text;
 
 use crate::ir::Function;
 use crate::refusal::Refusal;
-use lm::term::Span;
 use python::Library;
+
+pub use place::Places;
 
 /// Returns a function as text, for messages about bugs.
 pub(crate) fn text(function: &Function) -> String {
@@ -27,9 +29,6 @@ pub enum Kind {
     /// StableHLO, the input of XLA.
     StableHlo,
 }
-
-/// Returns `file:line:column` of a place in the source.
-pub type Places<'a> = &'a dyn Fn(Span) -> Option<String>;
 
 impl Kind {
     /// Every language.

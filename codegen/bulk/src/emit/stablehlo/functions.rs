@@ -1,7 +1,8 @@
 //! Modules: functions with their signatures, and tables of their checks.
 
 use super::names::word;
-use super::{Options, Places, Printer, Val};
+use super::{Options, Printer, Val};
+use crate::emit::place::Places;
 use crate::ir::{Function, Id};
 use crate::refusal::Refusal;
 use lm::term::{Derivative, FunName};

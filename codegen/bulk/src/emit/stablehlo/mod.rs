@@ -27,7 +27,7 @@ mod shard;
 mod sums;
 mod types;
 
-use super::Places;
+use super::place::Places;
 use crate::ir::{Function, Id, Op};
 use crate::refusal::Refusal;
 use lm::term::Constant;
