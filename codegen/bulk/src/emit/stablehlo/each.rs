@@ -33,7 +33,7 @@ impl Printer<'_> {
             (Fun::Ne, [x, y]) => self.compare("NE", x, y),
             (Fun::Select, [c, x, y]) => self.select(c, x, y),
             (Fun::ToFloat | Fun::BoolToFloat, [x]) => self.convert(x, ty.element),
-            (Fun::ToInteger, [x]) => self.to_integer(x),
+            (Fun::ToInteger, [x]) => self.truncated(x),
             (Fun::Hash, [k]) => self.hash(k, ty.element),
             (Fun::Powi, [x, n]) => {
                 let n = self.convert(n, x.ty.element);
@@ -89,7 +89,7 @@ impl Printer<'_> {
     }
 
     /// Returns x towards zero, the nearest Integer if there is none, 0 for NaN. StableHLO leaves these cases open.
-    fn to_integer(&mut self, x: &Val) -> Val {
+    fn truncated(&mut self, x: &Val) -> Val {
         const END: f64 = 9_223_372_036_854_775_808.0;
         let bound = |printer: &mut Self, end: f64| printer.constant(&Constant::Float(end), &x.ty);
         let number = |printer: &mut Self, n: i64| printer.constant(&Constant::Integer(n), &x.ty.of("i64"));
