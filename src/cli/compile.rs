@@ -1,5 +1,6 @@
 //! `lmc compile`.
 
+use super::bulk::{self, BulkOptions};
 use super::choices::ChoiceOptions;
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
@@ -45,13 +46,15 @@ pub struct CompileOptions {
     /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',', requires = "derivatives")]
     wrt: Vec<String>,
-    /// The kinds of output: so, a, obj, asm, llvm-ir, loops, ks, header, bulk, numpy, jax. `kind=PATH` names the file.
+    /// The kinds of output: so, a, obj, asm, llvm-ir, loops, ks, header, bulk, numpy, jax, stablehlo. `kind=PATH` names the file.
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]
     emit: Vec<String>,
     #[command(flatten)]
     choices: ChoiceOptions,
     #[command(flatten)]
     native: NativeOptions,
+    #[command(flatten)]
+    bulk: BulkOptions,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -61,10 +64,18 @@ pub struct CompileOptions {
 enum Emit {
     Native(Kind),
     Ks,
-    Bulk(bulk::emit::Kind),
+    Bulk(::bulk::emit::Kind),
 }
 
 impl Emit {
+    /// Returns the kind of a program on whole arrays.
+    fn bulk(self) -> Option<::bulk::emit::Kind> {
+        match self {
+            Emit::Bulk(kind) => Some(kind),
+            Emit::Native(_) | Emit::Ks => None,
+        }
+    }
+
     /// Returns whether C calls the functions of the output.
     fn is_for_c(self) -> bool {
         !matches!(self, Emit::Ks | Emit::Bulk(_) | Emit::Native(Kind::Loops))
@@ -83,6 +94,7 @@ fn compile_watched(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let outputs = outputs(options)?;
+    options.bulk.check(outputs.iter().filter_map(|(kind, _)| kind.bulk()))?;
     // Programs on whole arrays keep all states: what they run on has ways of its own to save memory.
     let is_bulk = outputs.iter().all(|(kind, _)| matches!(kind, Emit::Bulk(_)));
     let choices = if is_bulk { options.choices.choices_to_show(format)? } else { options.choices.choices(format)? };
@@ -101,7 +113,7 @@ fn compile_watched(
             told("compiling", || module.output(*kind)).map_err(|error| input.not_compiled(error))
         }
         Emit::Ks => Ok(text(&input.pipeline.program_as_written(), &entries).into_bytes()),
-        Emit::Bulk(kind) => bulk(&input, program, &entries, *kind),
+        Emit::Bulk(kind) => bulk::text(&input, program, &entries, *kind, &options.bulk, options.native.known()),
     };
     let contents = outputs.iter().map(|(kind, _)| content(kind)).collect::<Result<Vec<_>, _>>()?;
     for ((_, path), content) in outputs.iter().zip(contents) {
@@ -128,15 +140,6 @@ fn module(
     watch.say(|| format!("math {math}"));
     watch.say(|| format!("loops in lanes:\n{}", module.lanes().join("\n")));
     Ok(module)
-}
-
-/// Returns the text of functions as operations on whole arrays.
-fn bulk(input: &Input, program: &Program, entries: &[FunName], kind: bulk::emit::Kind) -> Result<Vec<u8>, Failure> {
-    let functions =
-        entries.iter().map(|name| bulk::lower(program, name, &bulk::Known::default())).collect::<Result<Vec<_>, _>>();
-    let functions = functions.map_err(|refusal| input.no_bulk_form(refusal))?;
-    let text = kind.text(&functions, &|span| input.place_of(span));
-    Ok(text.map_err(|refusal| input.no_bulk_form(refusal))?.into_bytes())
 }
 
 /// Makes the derivatives, and returns the functions that get symbols. Leaves out functions without a form in C, where C
@@ -307,10 +310,10 @@ fn kind(name: &str) -> Result<Emit, Failure> {
         return Ok(Emit::Ks);
     }
     let found = Kind::ALL.iter().find(|kind| kind.name() == name);
-    if let Some(kind) = bulk::emit::Kind::ALL.iter().find(|kind| kind.name() == name) {
+    if let Some(kind) = ::bulk::emit::Kind::ALL.iter().find(|kind| kind.name() == name) {
         return Ok(Emit::Bulk(*kind));
     }
-    let bulk = bulk::emit::Kind::ALL.iter().map(|kind| kind.name());
+    let bulk = ::bulk::emit::Kind::ALL.iter().map(|kind| kind.name());
     let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).chain(["ks"]).chain(bulk).collect();
     let unknown = || Failure::Usage(format!("there is no output kind `{name}`; the kinds are {}", all.join(", ")));
     found.map(|&kind| Emit::Native(kind)).ok_or_else(unknown)

@@ -5,6 +5,7 @@
 
 mod argument;
 mod bench;
+mod bulk;
 mod check;
 mod choices;
 mod compile;

@@ -42,6 +42,11 @@ pub struct NativeOptions {
 }
 
 impl NativeOptions {
+    /// Returns what is known of parameters.
+    pub fn known(&self) -> &[Known] {
+        &self.specialise
+    }
+
     /// Returns the options of the code generator.
     pub fn options(&self, watch: &Watch) -> native::Options {
         native::Options {

@@ -72,7 +72,7 @@ fn agrees(name: &str, text: &str, functions: &dyn Fn(&Program) -> Vec<FunName>, 
         println!("{name} has no bulk form");
         return Ok(());
     };
-    let module = match kind.text(&lowered, &|_| None) {
+    let module = match kind.text(&lowered, &|_| None, &Default::default()) {
         Ok(text) => text,
         Err(refusal) => {
             println!("{refusal}");

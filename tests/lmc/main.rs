@@ -45,6 +45,7 @@ mod several_files;
 mod shell;
 mod sizes;
 mod specialise;
+mod stablehlo;
 mod threads;
 mod updates_in_place;
 mod watch;

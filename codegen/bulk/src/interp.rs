@@ -2,9 +2,13 @@
 //!
 //! Each node is computed by its definition, element by element. Tests compare it with the reference interpreter.
 
+mod closed;
+
 use crate::ir::{Block, Failure, Fun, Function, Id, Node, Op, Reduction, Scalar, Spec};
 use crate::scalar::apply;
 use lm::term::{Constant, Span};
+
+pub use closed::Closed;
 
 /// An array: its size in each dimension, and its elements, the last index running fastest.
 #[derive(Clone, Debug, PartialEq)]

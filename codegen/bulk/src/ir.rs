@@ -134,6 +134,8 @@ pub enum Failure {
     Size,
     /// A size below zero.
     NegativeSize,
+    /// Another number than the function was compiled for.
+    Specialised,
     /// An Integer division by zero.
     Division,
     /// An `assert`.
@@ -147,6 +149,7 @@ impl Failure {
             Failure::Index => "index out of range",
             Failure::Size => "sizes differ",
             Failure::NegativeSize => "negative size",
+            Failure::Specialised => "compiled for another number or size",
             Failure::Division => "division by zero",
             Failure::Assert => "assertion failed",
         }
@@ -265,6 +268,15 @@ pub struct Parameter {
     pub shape: Shape<usize>,
 }
 
+/// How the command line names an input, and the sizes of it: `v.2`, `v.size`.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The name of the parameter, or of the part of it.
+    pub number: String,
+    /// The name of the size of each dimension.
+    pub sizes: Vec<String>,
+}
+
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
@@ -274,6 +286,8 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     /// The node of each input.
     pub inputs: Vec<Id>,
+    /// The name of each input.
+    pub paths: Vec<Path>,
     /// All nodes, by number.
     pub nodes: Vec<Node>,
     /// What it does. Its results are the arrays of its value.

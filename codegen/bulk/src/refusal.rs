@@ -33,6 +33,8 @@ pub enum Reason {
     Text,
     /// A size that is not known before the data are.
     UnknownSize,
+    /// Sizes that do not fit each other.
+    Size,
     /// An operation that the output has no form of.
     Operation,
 }
@@ -47,6 +49,7 @@ impl Reason {
         Reason::LinearMap,
         Reason::Text,
         Reason::UnknownSize,
+        Reason::Size,
         Reason::Operation,
     ];
 
@@ -61,6 +64,7 @@ impl Reason {
             Reason::Text => "E315",
             Reason::UnknownSize => "E316",
             Reason::Operation => "E317",
+            Reason::Size => "E318",
         }
     }
 
@@ -73,7 +77,10 @@ impl Reason {
             Reason::Effect => "leave the call out; `lmc run` prints",
             Reason::LinearMap => "apply the linear map in a function of values",
             Reason::Text => "leave the text out; arrays hold numbers",
-            Reason::UnknownSize => "take the size from an argument: the size of an array, or an Integer parameter",
+            Reason::UnknownSize => {
+                "take the size from an argument: the size of an array, or an Integer parameter; StableHLO needs it as a number, by `--specialise`"
+            }
+            Reason::Size => "give sizes that fit each other by `--specialise`",
             Reason::Operation => "`lmc compile --emit numpy` has all operations",
         }
     }

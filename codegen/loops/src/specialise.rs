@@ -49,7 +49,7 @@ impl FromStr for Known {
 
 impl Known {
     /// Returns what is known, as it is written.
-    fn place(&self) -> String {
+    pub fn place(&self) -> String {
         [&self.parameter].into_iter().chain(&self.path).cloned().collect::<Vec<_>>().join(".")
     }
 }
@@ -64,27 +64,57 @@ enum NumberPart {
 ///
 /// Errors: no entry has such a parameter; there is no such number in it, or it is to be two.
 pub fn specialise(module: &mut Module, program: &Program, entries: &[FunName], all: &[Known]) -> Result<(), Error> {
+    check(program, entries, all)?;
+    for known in all {
+        for (name, id) in entries.iter().zip(module.exported.clone()) {
+            if let Some(part) = part_of(program, name, known)? {
+                tell(&mut module.functions[id.0], &part, known.value);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that what is known of the arguments of entries is about numbers that they have.
+///
+/// Errors: no entry has such a parameter; there is no such number in it, or it is to be two.
+pub fn check(program: &Program, entries: &[FunName], all: &[Known]) -> Result<(), Error> {
+    check_by(all, |known| entries.iter().map(|name| part_of(program, name, known)).collect())
+}
+
+/// Checks that what is known is about numbers of entries, of their own parameters or of those of the functions that they
+/// are derivatives of.
+///
+/// Errors: as those of [`check`].
+pub fn check_own(program: &Program, entries: &[FunName], all: &[Known]) -> Result<(), Error> {
+    check_by(all, |known| {
+        let of = |name: &FunName| match part_of(program, name, known)? {
+            None => program.defs.get(name).map_or(Ok(None), |def| part(def, known)),
+            some => Ok(some),
+        };
+        entries.iter().map(of).collect()
+    })
+}
+
+fn check_by(all: &[Known], parts: impl Fn(&Known) -> Result<Vec<Option<NumberPart>>, Error>) -> Result<(), Error> {
     for (i, known) in all.iter().enumerate() {
         let is_other = |other: &&Known| other.parameter == known.parameter && other.path == known.path;
         if let Some(other) = all[..i].iter().find(is_other).filter(|other| other.value != known.value) {
             let values = [other.value, known.value];
             return Err(Error::TwoNumbers { path: known.place(), values });
         }
-        let mut is_used = false;
-        for (name, id) in entries.iter().zip(module.exported.clone()) {
-            let function = &mut module.functions[id.0];
-            let base = name.as_written();
-            let Some(def) = program.defs.get(&base).filter(|_| takes_argument_first(name)) else { continue };
-            if let Some(part) = part(def, known)? {
-                is_used = true;
-                tell(function, &part, known.value);
-            }
-        }
-        if !is_used {
+        if parts(known)?.iter().all(Option::is_none) {
             return Err(Error::NoParameter(known.parameter.clone()));
         }
     }
     Ok(())
+}
+
+fn part_of(program: &Program, name: &FunName, known: &Known) -> Result<Option<NumberPart>, Error> {
+    match program.defs.get(&name.as_written()).filter(|_| takes_argument_first(name)) {
+        Some(def) => part(def, known),
+        None => Ok(None),
+    }
 }
 
 /// Returns whether a function's first parameters are those of what it is derived of.

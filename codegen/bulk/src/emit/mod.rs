@@ -1,13 +1,16 @@
 //! The text of bulk programs in other languages.
 
 mod line;
+mod place;
 mod python;
+pub mod stablehlo;
 mod text;
 
 use crate::ir::Function;
 use crate::refusal::Refusal;
-use lm::term::Span;
 use python::Library;
+
+pub use place::Places;
 
 /// Returns a function as text, for messages about bugs.
 pub(crate) fn text(function: &Function) -> String {
@@ -23,14 +26,13 @@ pub enum Kind {
     Numpy,
     /// Python, on arrays of JAX.
     Jax,
+    /// StableHLO, the input of XLA.
+    StableHlo,
 }
-
-/// Returns `file:line:column` of a place in the source.
-pub type Places<'a> = &'a dyn Fn(Span) -> Option<String>;
 
 impl Kind {
     /// Every language.
-    pub const ALL: &[Kind] = &[Kind::Bulk, Kind::Numpy, Kind::Jax];
+    pub const ALL: &[Kind] = &[Kind::Bulk, Kind::Numpy, Kind::Jax, Kind::StableHlo];
 
     /// Returns the name, as the command line has it.
     pub fn name(self) -> &'static str {
@@ -38,6 +40,7 @@ impl Kind {
             Kind::Bulk => "bulk",
             Kind::Numpy => "numpy",
             Kind::Jax => "jax",
+            Kind::StableHlo => "stablehlo",
         }
     }
 
@@ -46,17 +49,19 @@ impl Kind {
         match self {
             Kind::Bulk => "bulk",
             Kind::Numpy | Kind::Jax => "py",
+            Kind::StableHlo => "mlir",
         }
     }
 
-    /// Returns the text of functions. `place` tells where in the source a check is.
+    /// Returns the text of functions. `place` tells where in the source a check is; the options are those of StableHLO.
     ///
     /// Errors: the language has no form of a function.
-    pub fn text(self, functions: &[Function], place: Places) -> Result<String, Refusal> {
+    pub fn text(self, functions: &[Function], place: Places, options: &stablehlo::Options) -> Result<String, Refusal> {
         match self {
             Kind::Bulk => Ok(functions.iter().map(text::function).collect::<Vec<_>>().join("\n")),
             Kind::Numpy => python::module(Library::Numpy, functions, place),
             Kind::Jax => python::module(Library::Jax, functions, place),
+            Kind::StableHlo => stablehlo::module(functions, place, options),
         }
     }
 }

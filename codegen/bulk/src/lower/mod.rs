@@ -28,7 +28,7 @@ mod value;
 mod vector_space;
 
 use crate::builder::Builder;
-use crate::ir::{Failure, Fun, Function, Id, Parameter, Scalar, Shape};
+use crate::ir::{Failure, Fun, Function, Id, Parameter, Path, Scalar, Shape};
 use crate::refusal::{Reason, Refusal};
 use lm::term::{Constant, Expr, FunName, Kind, Op, Pattern, Program, Var};
 use lm::types::Type;
@@ -54,11 +54,16 @@ pub fn lower(program: &Program, name: &FunName, known: &Known) -> Result<Functio
         mask: None,
         calls: vec![name.clone()],
         env: FxHashMap::default(),
+        paths: Vec::new(),
     };
     let mut inputs = Vec::new();
     let mut parameters = Vec::new();
-    for x in &def.params {
-        let (value, shape) = lowering.parameter(x.ty(), x.name().to_string(), &[], &mut inputs)?;
+    let parts = parts_of_argument(program, name);
+    for (k, x) in def.params.iter().enumerate() {
+        let (value, shape) = match (&parts, k) {
+            (Some(parts), 0) => lowering.argument(parts, &mut inputs)?,
+            _ => lowering.parameter(x.ty(), x.name().to_string(), &[], &mut inputs)?,
+        };
         lowering.env.insert(x.id(), value);
         parameters.push(Parameter { name: x.name().clone(), shape });
     }
@@ -66,12 +71,27 @@ pub fn lower(program: &Program, name: &FunName, known: &Known) -> Result<Functio
     let mut results = Vec::new();
     let result = lowering.results(&value, &mut results);
     let body = lowering.b.close(results);
-    let mut function = Function { name: name.clone(), parameters, inputs, nodes: lowering.b.nodes, body, result };
+    let mut function = Function {
+        name: name.clone(),
+        parameters,
+        inputs,
+        paths: lowering.paths,
+        nodes: lowering.b.nodes,
+        body,
+        result,
+    };
     crate::unused::remove(&mut function);
     if cfg!(debug_assertions) {
         crate::verify::verify(&function);
     }
     Ok(function)
+}
+
+/// Returns the parameters of a function whose derivative takes all of them as its first: they keep their names.
+fn parts_of_argument<'a>(program: &'a Program, name: &FunName) -> Option<&'a [Var]> {
+    let (def, written) = (&program.defs[name], program.defs.get(&name.as_written())?);
+    let is_first = def.params.first().is_some_and(|first| *first.ty() == written.fun.argument());
+    (is_first && !name.derivations.is_empty() && written.params.len() > 1).then_some(&written.params)
 }
 
 /// The lowering of one function.
@@ -89,12 +109,21 @@ struct Lowering<'a> {
     calls: Vec<FunName>,
     /// The values of variables, by number.
     env: FxHashMap<u32, Value>,
+    /// The name of each input.
+    paths: Vec<Path>,
 }
 
 impl Lowering<'_> {
     fn refuse<T>(&self, reason: Reason, what: impl Into<String>) -> Result<T, Refusal> {
         let function = self.calls.last().expect("a function is lowered").to_string();
         Err(Refusal { reason, function, what: what.into(), span: self.b.span })
+    }
+
+    /// Returns the value of a tuple of parameters.
+    fn argument(&mut self, parts: &[Var], inputs: &mut Vec<Id>) -> Result<(Value, Shape<usize>), Refusal> {
+        let part = |x: &Var| self.parameter(x.ty(), x.name().to_string(), &[], inputs);
+        let (values, shapes) = parts.iter().map(part).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        Ok((Value::Tuple(values), Shape::Tuple(shapes)))
     }
 
     /// Returns the value of a parameter, or of a part of it, at a path. Its arrays have the sizes `outer` in front, by
@@ -130,13 +159,26 @@ impl Lowering<'_> {
         };
         let number = inputs.len();
         let sizes: Vec<Option<i64>> = outer.iter().map(|path| self.known.get(path).copied()).collect();
+        for (axis, n) in sizes.iter().enumerate().filter_map(|(axis, n)| Some((axis, (*n)?))) {
+            let size = self.b.make(crate::ir::Op::InputSize(number, axis), vec![], Scalar::Integer, vec![]);
+            self.check_known(size, n);
+        }
         let id = self.b.input(number, scalar, &sizes);
         inputs.push(id);
+        self.paths.push(Path { number: path.replace(".each", ""), sizes: outer.to_vec() });
         let value = match self.known.get(&path).filter(|_| scalar == Scalar::Integer && outer.is_empty()) {
-            Some(&n) => self.b.integer(n),
+            Some(&n) => self.check_known(id, n),
             None => id,
         };
         Ok((Value::Array(Array::fixed(value)), Shape::Array(number)))
+    }
+
+    /// Returns a number that is known, and checks that it is the one that is given.
+    fn check_known(&mut self, given: Id, n: i64) -> Id {
+        let n = self.b.integer(n);
+        let equal = self.b.each(Fun::Eq, &[given, n]);
+        self.b.check(equal, Failure::Specialised);
+        n
     }
 
     /// Returns the sizes that all arrays of a tensor have, at their dimensions from `first` on.

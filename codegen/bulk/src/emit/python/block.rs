@@ -66,7 +66,7 @@ impl Printer<'_, '_> {
             Failure::Index => "IndexError",
             Failure::Division => "ZeroDivisionError",
             Failure::Assert => "AssertionError",
-            Failure::Size | Failure::NegativeSize => "ValueError",
+            Failure::Size | Failure::NegativeSize | Failure::Specialised => "ValueError",
         };
         let ok = self.term(condition);
         self.line(format!("if not {}:", ok.within(4)));

@@ -14,7 +14,7 @@ mod names;
 mod runtime;
 mod thick;
 
-use super::Places;
+use super::place::Places;
 use crate::ir::{Function, Id, Op, Scalar};
 use crate::refusal::{Reason, Refusal};
 use names::Names;
