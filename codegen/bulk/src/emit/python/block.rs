@@ -1,6 +1,6 @@
 //! The lines of blocks.
 
-use super::{Printer, Term};
+use super::printer::{Printer, Term};
 use crate::ir::{Block, Failure, Fun, Id, Op, Scalar};
 use rustc_hash::FxHashMap;
 use std::collections::HashSet;

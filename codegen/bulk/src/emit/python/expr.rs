@@ -1,6 +1,6 @@
 //! The text of each operation.
 
-use super::{ATOM, Printer, Term};
+use super::printer::{ATOM, Printer, Term};
 use crate::ir::{Fun, Id, Op, Reduction, Scalar, Spec};
 use lm::libm::Libm;
 use lm::term::Constant;
@@ -373,7 +373,7 @@ impl Printer<'_, '_> {
             true => Term::atom(format!("{}.at[{index}].add({x})", base.within(ATOM))),
             false => {
                 self.module.needed.insert("_add_at");
-                let index = if index.contains(':') { format!("np.s_[{index}]") } else { format!("({index},)") };
+                let index = if index.contains(':') { format!("{}[{index}]", self.np("s_")) } else { format!("({index},)") };
                 Term::atom(format!("_add_at({}, {index}, {x})", base.text))
             }
         }

@@ -2,20 +2,163 @@
 
 use super::block::{is_float, tuple};
 use super::names::{Names, identifier};
-use super::{Library, Module, Printer};
-use crate::ir::{Function, Id, Op, Scalar, Shape};
+use super::printer::{Library, Module, Printer, sizes_of};
+use super::reverse::{Halves, halves};
+use crate::ir::{Function, Id, Op, Parameter, Scalar, Shape};
 use crate::refusal::Refusal;
 use lm::term::{Derivative, FunName};
 
 /// Writes functions, and for JAX what ties a function to its derivative.
-pub(super) fn write<'a>(module: &mut Module<'a>, functions: &'a [Function]) -> Result<(), Refusal> {
+pub(super) fn write<'a>(
+    module: &mut Module<'a>,
+    functions: &'a [Function],
+    ties: &'a [Tie],
+) -> Result<(), Refusal> {
     let mut names = Names::default();
     let called: Vec<String> = functions.iter().map(|function| names.fresh(&python_name(&function.name))).collect();
-    for (function, name) in functions.iter().zip(&called) {
+    for (k, (function, name)) in functions.iter().zip(&called).enumerate() {
         let text = plain(module, function, name)?;
         module.text.push_str(&text);
+        if let Some(tie) = ties.iter().find(|tie| tie.primal == k) {
+            let text = tied(module, function, name, tie)?;
+            module.text.push_str(&text);
+        }
     }
     Ok(())
+}
+
+/// A function and the halves of its derivative.
+pub(super) struct Tie {
+    /// The number of the function.
+    primal: usize,
+    halves: Halves,
+    /// The shapes of the cotangent and of the gradient.
+    cotangent: Shape<usize>,
+    gradient: Shape<usize>,
+}
+
+/// Returns the functions whose derivative is there, too, with respect to all that varies.
+pub(super) fn ties(functions: &[Function]) -> Vec<Tie> {
+    let tie = |(primal, function): (usize, &Function)| {
+        let name = function.name.derived(Derivative::Vjp);
+        let vjp = functions.iter().find(|other| other.name == name)?;
+        let count = function.inputs.len();
+        let mut halves = halves(vjp, count)?;
+        halves.forward.parameters = function.parameters.clone();
+        halves.forward.inputs.truncate(count);
+        let flat = |k: usize| Parameter { name: format!("x{}", k + 1).into(), shape: Shape::Array(k) };
+        halves.backward.parameters = (0..halves.backward.inputs.len()).map(flat).collect();
+        let Shape::Tuple(parts) = &vjp.result else { return None };
+        let first = halves.values;
+        let gradient = parts.get(1)?.map(&mut |k| k - first);
+        let cotangent = vjp.parameters.last()?.shape.map(&mut |k| k - count);
+        Some(Tie { primal, halves, cotangent, gradient })
+    };
+    functions.iter().enumerate().filter_map(tie).collect()
+}
+
+/// Returns a function that gives its status beside its results.
+fn raw<'a>(module: &mut Module<'a>, function: &'a Function, name: &str) -> Result<String, Refusal> {
+    let mut printer = Printer::new(module, function)?;
+    let parameters = printer.parameters().join(", ");
+    printer.line("status = 0");
+    printer.block(&function.body);
+    let results: Vec<String> = function.body.results.iter().map(|&id| printer.whole(id).text).collect();
+    let body = printer.text.clone();
+    Ok(format!("\n\ndef {name}({parameters}):\n{body}    return status, ({})\n", tuple(&results)))
+}
+
+/// Returns the text that gives a function its derivative in JAX.
+fn tied<'a>(module: &mut Module<'a>, function: &'a Function, name: &str, tie: &'a Tie) -> Result<String, Refusal> {
+    let (forward, backward) = (format!("_forward_{name}"), format!("_backward_{name}"));
+    let sizes = sizes_of(&tie.halves.backward);
+    let is_size = |k: usize| {
+        let id = function.inputs[k];
+        function.node(id).dims.is_empty()
+            && function.node(id).scalar == Scalar::Integer
+            && (sizes_of(function)[id.index()] || sizes[tie.halves.backward.inputs[k].index()])
+    };
+    // A number that sizes are made of is no array: JAX must know it when it traces the function.
+    let fixed: Vec<usize> = (0..function.parameters.len())
+        .filter(|&p| matches!(function.parameters[p].shape, Shape::Array(k) if is_size(k)))
+        .collect();
+    let hidden = function.parameters.iter().any(|parameter| {
+        matches!(parameter.shape, Shape::Tuple(_)) && parameter.shape.leaves().into_iter().any(|&k| is_size(k))
+    });
+    if hidden {
+        return Ok(format!("\n\n# `{name}` has a size in a tuple, so JAX cannot be told its derivative: call `vjp_{name}`.\n"));
+    }
+    let mut text = raw(module, &tie.halves.forward, &forward)? + &raw(module, &tie.halves.backward, &backward)?;
+    let mut names = Names::default();
+    let parameters: Vec<String> = function.parameters.iter().map(|parameter| names.fresh(&parameter.name)).collect();
+    let all = parameters.join(", ");
+    let poisoned = |k: &usize| {
+        let id = tie.halves.forward.body.results[*k];
+        match is_float(tie.halves.forward.node(id).scalar) {
+            true => format!("jnp.where(status == 0, y[{k}], jnp.nan)"),
+            false => format!("y[{k}]"),
+        }
+    };
+    let value = nested(&function.result.map(&mut |k| poisoned(k)));
+    let values = tie.halves.values;
+    text += &format!(
+        "\n\ndef _fwd_{name}({all}):\n    status, y = {forward}({all})\n    return {value}, (status, ({}), y[{values}:])\n",
+        tuple(&parameters)
+    );
+    let given: Vec<String> = fixed.iter().map(|&p| parameters[p].clone()).collect();
+    let leading: Vec<String> = given.iter().cloned().chain(["saved".into(), "dr".into()]).collect();
+    let inputs: Vec<String> = (function.parameters.iter().zip(&parameters))
+        .flat_map(|(parameter, name)| paths(&parameter.shape, name))
+        .chain(paths(&tie.cotangent, "dr"))
+        .chain(["*kept".into()])
+        .collect();
+    let gradients: Vec<&Shape<usize>> = match (&tie.gradient, function.parameters.len()) {
+        (one, 1) => vec![one],
+        (Shape::Tuple(parts), _) => parts.iter().collect(),
+        (one, _) => vec![one],
+    };
+    let cotangents: Vec<String> = (function.parameters.iter().zip(gradients).enumerate())
+        .filter(|(p, _)| !fixed.contains(p))
+        .map(|(_, (parameter, gradient))| cotangent(function, &parameter.shape, gradient))
+        .collect();
+    // The numbers among the parameters are given, not saved.
+    let bound: Vec<String> =
+        parameters.iter().enumerate().map(|(p, name)| if fixed.contains(&p) { "_".into() } else { name.clone() }).collect();
+    text += &format!(
+        "\n\ndef _bwd_{name}({}):\n    status, ({}), kept = saved\n    failed, dx = {backward}({})\n    status = jnp.where(status == 0, failed, status)\n    return ({})\n",
+        leading.join(", "),
+        tuple(&bound),
+        inputs.join(", "),
+        tuple(&cotangents)
+    );
+    let numbers = match fixed.is_empty() {
+        true => String::new(),
+        false => format!(", nondiff_argnums=({})", tuple(&fixed.iter().map(usize::to_string).collect::<Vec<_>>())),
+    };
+    text += &format!("\n\n{name} = jax.custom_vjp({name}{numbers})\n{name}.defvjp(_fwd_{name}, _bwd_{name})\n");
+    Ok(text)
+}
+
+/// Returns the parts of a value that are arrays, as Python.
+fn paths(shape: &Shape<usize>, path: &str) -> Vec<String> {
+    match shape {
+        Shape::Array(_) => vec![path.into()],
+        Shape::Tuple(parts) => {
+            parts.iter().enumerate().flat_map(|(k, part)| paths(part, &format!("{path}[{k}]"))).collect()
+        }
+    }
+}
+
+/// Returns the cotangent of a parameter: nothing for what does not vary.
+fn cotangent(function: &Function, parameter: &Shape<usize>, gradient: &Shape<usize>) -> String {
+    match (parameter, gradient) {
+        (_, Shape::Array(k)) => format!("jnp.where(status == 0, dx[{k}], jnp.nan)"),
+        (Shape::Tuple(parts), Shape::Tuple(gradients)) if parts.len() == gradients.len() => {
+            let parts = parts.iter().zip(gradients).map(|(part, gradient)| cotangent(function, part, gradient));
+            format!("({})", tuple(&parts.collect::<Vec<_>>()))
+        }
+        _ => "None".into(),
+    }
 }
 
 /// Returns the name of a function in Python: `vjp_f`.
@@ -36,21 +179,10 @@ fn plain<'a>(module: &mut Module<'a>, function: &'a Function, name: &str) -> Res
     }
     printer.block(&function.body);
     let results: Vec<String> = function.body.results.iter().map(|&id| printer.whole(id).text).collect();
-    let value = |printer: &Printer, poisoned: bool| {
-        let text = |&k: &usize| {
-            let id = function.body.results[k];
-            match poisoned && is_float(printer.function.node(id).scalar) {
-                true => format!("jnp.where(status == 0, {}, jnp.nan)", results[k]),
-                false => results[k].clone(),
-            }
-        };
-        nested(&function.result.map(&mut |k| text(k)))
-    };
+    let result = nested(&function.result.map(&mut |&k| results[k].clone()));
     let (body, checks) = (printer.text.clone(), printer.checks.clone());
     let signature = parameters.join(", ");
     let doc = format!("    \"\"\"{}\"\"\"\n", signature_text(function));
-    let result = value(&printer, has_status);
-    let raw = value(&printer, false);
     let library = printer.module.library;
     let mut text = String::new();
     match (library, has_status) {
@@ -75,7 +207,6 @@ fn plain<'a>(module: &mut Module<'a>, function: &'a Function, name: &str) -> Res
                 "\n\ndef status_{name}({signature}):\n    \"\"\"0, or the number of the first check that fails: from 1, of checks_{name}.\"\"\"\n    return _{name}({signature})[0]\n\n\nchecks_{name} = [\n{}]\n",
                 messages.concat()
             );
-            let _ = raw;
         }
     }
     Ok(text)

@@ -1,6 +1,6 @@
 //! The Python functions that the text calls.
 
-use super::Library;
+use super::printer::Library;
 use std::collections::BTreeSet;
 
 /// A function of the run-time support: its name, what it needs, its text for NumPy and for JAX.
