@@ -253,7 +253,11 @@ impl Input {
     /// Returns the refusal of a program without a form in whole arrays, at its place.
     pub fn no_bulk_form(&self, refusal: bulk::Refusal) -> Failure {
         let reason = refusal.reason;
-        let span = Some(refusal.span).filter(|span| *span != Span::default());
+        let of_function = || {
+            let mut names = self.pipeline.program().defs.keys();
+            names.find(|name| name.to_string() == refusal.function).and_then(|name| self.place(name))
+        };
+        let span = Some(refusal.span).filter(|span| *span != Span::default()).or_else(of_function);
         let error = Diagnostic::error(reason.code(), refusal.to_string()).remedy(reason.remedy());
         shown(&self.source, &[Diagnostic { span, ..error }], self.format)
     }

@@ -89,7 +89,7 @@ fn agrees(name: &str, text: &str, functions: &dyn Fn(&Program) -> Vec<FunName>, 
         true => Ok(()),
         false => {
             let text = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-            Err(format!("{}: {text}", file.display()).into())
+            Err(format!("{}: {text}", file.display()))
         }
     }
 }

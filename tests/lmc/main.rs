@@ -7,6 +7,7 @@ mod address_space;
 mod bench;
 mod benchmark;
 mod bests;
+mod bulk;
 mod checkpoints;
 mod cli;
 mod cli_files;

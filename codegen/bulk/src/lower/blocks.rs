@@ -86,7 +86,7 @@ impl Lowering<'_> {
     }
 
     /// Returns a value whose parts that are never read are zeros like those of the other.
-    fn filled(&mut self, x: &Value, like: &Value) -> Value {
+    pub(super) fn filled(&mut self, x: &Value, like: &Value) -> Value {
         match (x, like) {
             (Value::Dummy(ty), Value::Dummy(_)) => self.zero_of_type(ty, &[]),
             (Value::Dummy(ty), like) => {
@@ -218,12 +218,14 @@ impl Lowering<'_> {
         if self.b.node(a.id).scalar == Scalar::Bool && self.b.is_bool(b.id, false) {
             return self.each(Fun::And, &[c.clone(), a.clone()]);
         }
-        if self.b.is_zero(b.id)
-            && let Some(masked) = self.scattered_under(c, a)
-        {
-            return masked;
+        let parts = [(c.clone(), a), (self.each(Fun::Not, std::slice::from_ref(c)), b)];
+        let some: Vec<&(Array, &Array)> = parts.iter().filter(|(_, array)| !self.b.is_zero(array.id)).collect();
+        // What is added where c is true, and what is added elsewhere.
+        let masked: Option<Vec<Array>> = some.into_iter().map(|(c, array)| self.scattered_under(c, array)).collect();
+        match masked.and_then(|masked| masked.into_iter().reduce(|a, b| self.each(Fun::Add, &[a, b]))) {
+            Some(sum) => sum,
+            None => self.each(Fun::Select, &[c.clone(), a.clone(), b.clone()]),
         }
-        self.each(Fun::Select, &[c.clone(), a.clone(), b.clone()])
     }
 
     /// Returns what is scattered into zeros where c is true: what is added is masked, not the whole array.
@@ -251,7 +253,10 @@ impl Lowering<'_> {
         let condition = self.b.spread(c.id, &axes, &batch);
         let condition = self.b.spread(condition, &(0..batch.len()).collect::<Vec<_>>(), &dims);
         let zeros = self.b.zeros(self.b.node(x).scalar, &dims);
-        let x = self.b.each(Fun::Select, &[condition, x, zeros]);
+        let inner = self.b.node(x).clone();
+        let is_masked =
+            matches!(inner.op, Op::Each(Fun::Select)) && inner.args[0] == condition && inner.args[2] == zeros;
+        let x = if is_masked { x } else { self.b.each(Fun::Select, &[condition, x, zeros]) };
         Some(Array { id: self.b.scatter(base, x, places), axes: a.axes.clone() })
     }
 }

@@ -10,6 +10,23 @@ use lm::types::Type;
 /// The result of a step: the next state, and what to keep of the step.
 type Step = Result<(Value, Vec<Value>), Refusal>;
 
+/// A loop that was lowered.
+struct Repeated {
+    first: Value,
+    last: Value,
+    kept: Vec<Value>,
+}
+
+/// Returns whether a part of a value is never read.
+fn has_dummy(value: &Value) -> bool {
+    match value {
+        Value::Dummy(_) => true,
+        Value::Tuple(parts) => parts.iter().any(has_dummy),
+        Value::Tensor { element, .. } => has_dummy(element),
+        Value::Array(_) => false,
+    }
+}
+
 impl Lowering<'_> {
     /// Returns the last state of a loop, and what it keeps of each step, stacked.
     fn repeat(
@@ -17,17 +34,20 @@ impl Lowering<'_> {
         n: &Array,
         start: &Value,
         mut step: impl FnMut(&mut Self, &Array, &Value) -> Step,
-    ) -> Result<(Value, Vec<Value>), Refusal> {
+    ) -> Result<Repeated, Refusal> {
         if !n.axes.is_empty() {
             return self.refuse(Reason::Jagged, "the number of steps of a loop depends on an index");
         }
+        // What is never read of the first state is as the next one has it, as far as that is known before the loop.
+        let raw = start.clone();
+        let (mut start, mut is_refined) = (self.filled(&raw, &raw), false);
         let mut axes: Vec<Vec<Axis>> = start.leaves().iter().map(|array| array.axes.clone()).collect();
         // A state has the axes of all that it becomes: they grow until a step adds none.
         loop {
             let ids: Vec<Id> = start.leaves().iter().zip(&axes).map(|(array, axes)| self.align(array, axes)).collect();
             self.b.open(false);
             let i = Array::fixed(self.b.parameter(crate::ir::Scalar::Integer, vec![]));
-            let state = self.parameters(start, &ids, &axes);
+            let state = self.parameters(&start, &ids, &axes);
             let (next, kept) = match step(self, &i, &state) {
                 Ok(result) => result,
                 Err(refusal) => {
@@ -35,7 +55,14 @@ impl Lowering<'_> {
                     return Err(refusal);
                 }
             };
-            let (_, next) = self.alike(start, &next);
+            if !std::mem::replace(&mut is_refined, true) && has_dummy(&raw) {
+                start = self.filled(&raw, &next);
+                start = self.filled(&start.clone(), &start);
+                self.b.close(vec![]);
+                axes = start.leaves().iter().map(|array| array.axes.clone()).collect();
+                continue;
+            }
+            let (_, next) = self.alike(&start, &next);
             let wider: Vec<Vec<Axis>> = (next.leaves().iter().zip(&axes))
                 .map(|(array, axes)| Self::union(&[array, &Array { id: array.id, axes: axes.clone() }]))
                 .collect();
@@ -67,7 +94,7 @@ impl Lowering<'_> {
                 start.with(states.iter().zip(&axes).map(|(&id, axes)| Array { id, axes: axes.clone() }).collect());
             let mut stacks = stacks.iter();
             let kept = kept.iter().map(|value| self.stacked(n.id, value, &mut stacks)).collect();
-            return Ok((last, kept));
+            return Ok(Repeated { first: start, last, kept });
         }
     }
 
@@ -190,16 +217,16 @@ impl Lowering<'_> {
         keeps: bool,
     ) -> Result<(Value, Value, Option<Value>), Refusal> {
         let first = self.expr(start)?;
-        let first = self.solid(first, start.ty());
         let v = self.expr(v)?;
         let (sizes, element) = v.tensor();
         let (sizes, element) = (sizes.to_vec(), element.clone());
-        let (last, mut kept) = self.repeat(&Array::fixed(sizes[0]), &first, |lowering, i, state| {
-            let x = lowering.read_step(i, &element);
-            let next = lowering.apply(f, Value::Tuple(vec![state.clone(), x]))?;
-            let kept = if keeps { vec![lowering.wide(&next, state)] } else { vec![] };
-            Ok((next, kept))
-        })?;
+        let Repeated { first, last, mut kept } =
+            self.repeat(&Array::fixed(sizes[0]), &first, |lowering, i, state| {
+                let x = lowering.read_step(i, &element);
+                let next = lowering.apply(f, Value::Tuple(vec![state.clone(), x]))?;
+                let kept = if keeps { vec![lowering.wide(&next, state)] } else { vec![] };
+                Ok((next, kept))
+            })?;
         Ok((last, first, kept.pop()))
     }
 
@@ -229,7 +256,7 @@ impl Lowering<'_> {
         let (sizes, element) = (sizes.to_vec(), element.clone());
         let none = Value::Array(Array::fixed(self.b.integer(-1)));
         let start = Value::Tuple(vec![none, first]);
-        let (last, _) = self.repeat(&Array::fixed(sizes[0]), &start, |lowering, i, state| {
+        let Repeated { last, .. } = self.repeat(&Array::fixed(sizes[0]), &start, |lowering, i, state| {
             let x = lowering.read_step(i, &element);
             let parts = state.tuple().to_vec();
             let chosen = lowering.apply(c, Value::Tuple(vec![parts[1].clone(), x.clone()]))?.array().clone();
@@ -259,7 +286,7 @@ impl Lowering<'_> {
         };
         let count = self.natural(&n);
         let start = Value::Tuple(vec![first, zero]);
-        let (last, _) = self.repeat(&count, &start, |lowering, i, state| {
+        let Repeated { last, .. } = self.repeat(&count, &start, |lowering, i, state| {
             let parts = state.tuple();
             let pair = lowering.apply(f, Value::Tuple(vec![Value::Array(i.clone()), parts[0].clone()]))?;
             let (next, term) = (&pair.tuple()[0], &pair.tuple()[1]);

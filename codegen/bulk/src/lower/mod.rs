@@ -281,7 +281,11 @@ impl Lowering<'_> {
 
     fn call(&mut self, name: &FunName, args: Vec<Value>) -> Outcome {
         if self.calls.contains(name) {
-            return self.refuse(Reason::Recursion, format!("`{name}` calls itself"));
+            let what = match name.base.starts_with('$') {
+                true => "a fold that keeps a given number of states is a recursive function".to_string(),
+                false => format!("`{name}` calls itself"),
+            };
+            return self.refuse(Reason::Recursion, what);
         }
         let Some(def) = self.program.defs.get(name) else {
             return self.refuse(Reason::External, format!("`{name}` is external"));

@@ -130,7 +130,7 @@ impl Printer<'_, '_> {
             }
             Op::Gather(axis) => {
                 let places = self.places(&args[1..]);
-                if args[1..].iter().any(|&place| self.may_be_of_nothing(place)) {
+                if self.is_jax() || args[1..].iter().any(|&place| self.may_be_of_nothing(place)) {
                     return self.elements(args[0], *axis, &places);
                 }
                 let whole = self.whole(args[0]).within(ATOM);
@@ -330,8 +330,10 @@ impl Printer<'_, '_> {
         match &function.node(place).op {
             Op::Reduce(Reduction::Argmax, along) => {
                 let searched = function.node(function.node(place).args[0]).dims[*along];
-                searched == size && (self.is_jax() || self.some.contains(&size))
+                searched == size && self.some.contains(&size)
             }
+            // JAX traces what is not reached, and there arrays may have no elements.
+            _ if self.is_jax() => false,
             Op::Constant(Constant::Integer(k)) if function.number(size).is_some_and(|n| *k < n) => true,
             _ => self.below.contains(&(place, size)) || self.counts.get(&place) == Some(&size),
         }
@@ -368,12 +370,12 @@ impl Printer<'_, '_> {
         };
         let base = self.whole(base);
         let index = index.join(", ");
-        let may_be_empty = args[2..].iter().any(|&place| self.may_be_of_nothing(place));
-        match self.is_jax() && !may_be_empty {
+        match self.is_jax() && index.contains(':') && !index.contains('[') {
             true => Term::atom(format!("{}.at[{index}].add({x})", base.within(ATOM))),
             false => {
                 self.module.needed.insert("_add_at");
-                let index = if index.contains(':') { format!("{}[{index}]", self.np("s_")) } else { format!("({index},)") };
+                let index =
+                    if index.contains(':') { format!("{}[{index}]", self.np("s_")) } else { format!("({index},)") };
                 Term::atom(format!("_add_at({}, {index}, {x})", base.text))
             }
         }

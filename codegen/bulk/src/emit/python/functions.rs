@@ -9,15 +9,13 @@ use crate::refusal::Refusal;
 use lm::term::{Derivative, FunName};
 
 /// Writes functions, and for JAX what ties a function to its derivative.
-pub(super) fn write<'a>(
-    module: &mut Module<'a>,
-    functions: &'a [Function],
-    ties: &'a [Tie],
-) -> Result<(), Refusal> {
+pub(super) fn write<'a>(module: &mut Module<'a>, functions: &'a [Function], ties: &'a [Tie]) -> Result<(), Refusal> {
     let mut names = Names::default();
     let called: Vec<String> = functions.iter().map(|function| names.fresh(&python_name(&function.name))).collect();
     for (k, (function, name)) in functions.iter().zip(&called).enumerate() {
-        let text = plain(module, function, name)?;
+        let told = ["status", "checks"].map(|what| format!("{what}_{name}"));
+        let told = told.map(|name| if called.contains(&name) { names.fresh(&name) } else { name });
+        let text = plain(module, function, name, &told)?;
         module.text.push_str(&text);
         if let Some(tie) = ties.iter().find(|tie| tie.primal == k) {
             let text = tied(module, function, name, tie)?;
@@ -86,7 +84,9 @@ fn tied<'a>(module: &mut Module<'a>, function: &'a Function, name: &str, tie: &'
         matches!(parameter.shape, Shape::Tuple(_)) && parameter.shape.leaves().into_iter().any(|&k| is_size(k))
     });
     if hidden {
-        return Ok(format!("\n\n# `{name}` has a size in a tuple, so JAX cannot be told its derivative: call `vjp_{name}`.\n"));
+        return Ok(format!(
+            "\n\n# `{name}` has a size in a tuple, so JAX cannot be told its derivative: call `vjp_{name}`.\n"
+        ));
     }
     let mut text = raw(module, &tie.halves.forward, &forward)? + &raw(module, &tie.halves.backward, &backward)?;
     let mut names = Names::default();
@@ -95,22 +95,22 @@ fn tied<'a>(module: &mut Module<'a>, function: &'a Function, name: &str, tie: &'
     let poisoned = |k: &usize| {
         let id = tie.halves.forward.body.results[*k];
         match is_float(tie.halves.forward.node(id).scalar) {
-            true => format!("jnp.where(status == 0, y[{k}], jnp.nan)"),
-            false => format!("y[{k}]"),
+            true => format!("jnp.where(_status == 0, _y[{k}], jnp.nan)"),
+            false => format!("_y[{k}]"),
         }
     };
     let value = nested(&function.result.map(&mut |k| poisoned(k)));
     let values = tie.halves.values;
     text += &format!(
-        "\n\ndef _fwd_{name}({all}):\n    status, y = {forward}({all})\n    return {value}, (status, ({}), y[{values}:])\n",
+        "\n\ndef _fwd_{name}({all}):\n    _status, _y = {forward}({all})\n    return {value}, (_status, ({}), _y[{values}:])\n",
         tuple(&parameters)
     );
     let given: Vec<String> = fixed.iter().map(|&p| parameters[p].clone()).collect();
-    let leading: Vec<String> = given.iter().cloned().chain(["saved".into(), "dr".into()]).collect();
+    let leading: Vec<String> = given.iter().cloned().chain(["_saved".into(), "_dr".into()]).collect();
     let inputs: Vec<String> = (function.parameters.iter().zip(&parameters))
         .flat_map(|(parameter, name)| paths(&parameter.shape, name))
-        .chain(paths(&tie.cotangent, "dr"))
-        .chain(["*kept".into()])
+        .chain(paths(&tie.cotangent, "_dr"))
+        .chain(["*_kept".into()])
         .collect();
     let gradients: Vec<&Shape<usize>> = match (&tie.gradient, function.parameters.len()) {
         (one, 1) => vec![one],
@@ -119,13 +119,16 @@ fn tied<'a>(module: &mut Module<'a>, function: &'a Function, name: &str, tie: &'
     };
     let cotangents: Vec<String> = (function.parameters.iter().zip(gradients).enumerate())
         .filter(|(p, _)| !fixed.contains(p))
-        .map(|(_, (parameter, gradient))| cotangent(function, &parameter.shape, gradient))
+        .map(|(_, (parameter, gradient))| cotangent(&parameter.shape, gradient))
         .collect();
     // The numbers among the parameters are given, not saved.
-    let bound: Vec<String> =
-        parameters.iter().enumerate().map(|(p, name)| if fixed.contains(&p) { "_".into() } else { name.clone() }).collect();
+    let bound: Vec<String> = parameters
+        .iter()
+        .enumerate()
+        .map(|(p, name)| if fixed.contains(&p) { "_".into() } else { name.clone() })
+        .collect();
     text += &format!(
-        "\n\ndef _bwd_{name}({}):\n    status, ({}), kept = saved\n    failed, dx = {backward}({})\n    status = jnp.where(status == 0, failed, status)\n    return ({})\n",
+        "\n\ndef _bwd_{name}({}):\n    _status, ({}), _kept = _saved\n    _failed, _dx = {backward}({})\n    _status = jnp.where(_status == 0, _failed, _status)\n    return ({})\n",
         leading.join(", "),
         tuple(&bound),
         inputs.join(", "),
@@ -150,11 +153,11 @@ fn paths(shape: &Shape<usize>, path: &str) -> Vec<String> {
 }
 
 /// Returns the cotangent of a parameter: nothing for what does not vary.
-fn cotangent(function: &Function, parameter: &Shape<usize>, gradient: &Shape<usize>) -> String {
+fn cotangent(parameter: &Shape<usize>, gradient: &Shape<usize>) -> String {
     match (parameter, gradient) {
-        (_, Shape::Array(k)) => format!("jnp.where(status == 0, dx[{k}], jnp.nan)"),
+        (_, Shape::Array(k)) => format!("jnp.where(_status == 0, _dx[{k}], jnp.nan)"),
         (Shape::Tuple(parts), Shape::Tuple(gradients)) if parts.len() == gradients.len() => {
-            let parts = parts.iter().zip(gradients).map(|(part, gradient)| cotangent(function, part, gradient));
+            let parts = parts.iter().zip(gradients).map(|(part, gradient)| cotangent(part, gradient));
             format!("({})", tuple(&parts.collect::<Vec<_>>()))
         }
         _ => "None".into(),
@@ -170,7 +173,12 @@ fn python_name(name: &FunName) -> String {
     identifier(&words.replace(' ', "_"))
 }
 
-fn plain<'a>(module: &mut Module<'a>, function: &'a Function, name: &str) -> Result<String, Refusal> {
+fn plain<'a>(
+    module: &mut Module<'a>,
+    function: &'a Function,
+    name: &str,
+    [status, checked]: &[String; 2],
+) -> Result<String, Refusal> {
     let mut printer = Printer::new(module, function)?;
     let parameters = printer.parameters();
     let has_status = printer.has_status(&function.body);
@@ -204,7 +212,7 @@ fn plain<'a>(module: &mut Module<'a>, function: &'a Function, name: &str) -> Res
             );
             let messages: Vec<String> = checks.iter().map(|message| format!("    {message:?},\n")).collect();
             text += &format!(
-                "\n\ndef status_{name}({signature}):\n    \"\"\"0, or the number of the first check that fails: from 1, of checks_{name}.\"\"\"\n    return _{name}({signature})[0]\n\n\nchecks_{name} = [\n{}]\n",
+                "\n\ndef {status}({signature}):\n    \"\"\"0, or the number of the first check that fails: from 1, of {checked}.\"\"\"\n    return _{name}({signature})[0]\n\n\n{checked} = [\n{}]\n",
                 messages.concat()
             );
         }
@@ -264,6 +272,19 @@ impl Printer<'_, '_> {
         let mut inputs: Vec<String> = vec![String::new(); function.inputs.len()];
         for parameter in &function.parameters {
             let name = self.names.fresh(&parameter.name);
+            if let (Shape::Tuple(parts), Some(labels)) =
+                (&parameter.shape, self.module.labels.get(&function.name.as_written()))
+                && !function.name.derivations.is_empty()
+                && parts.len() == labels.len()
+                && parameters.is_empty()
+            {
+                // The argument of a derivative is the tuple of the function's parameters.
+                let names: Vec<String> = labels.clone().iter().map(|label| self.names.fresh(label)).collect();
+                lines.push(format!("({}) = {name}", tuple(&names)));
+                parts.iter().zip(&names).for_each(|(part, name)| self.take(part, name, &mut inputs, &mut lines));
+                parameters.push(name);
+                continue;
+            }
             self.take(&parameter.shape, &name, &mut inputs, &mut lines);
             parameters.push(name);
         }
@@ -273,7 +294,10 @@ impl Printer<'_, '_> {
             self.variables.insert(id, name.clone());
             let kind = self.dtype(node.scalar);
             match node.dims.is_empty() && self.is_fixed(id) {
-                true => self.line(format!("{name} = {kind}({name})")),
+                true => {
+                    self.module.needed.insert("_integer");
+                    self.line(format!("{name} = _integer({name}, {name:?})"));
+                }
                 false => {
                     self.module.needed.insert("_array");
                     self.line(format!("{name} = _array({name}, {kind}, {}, {name:?})", node.dims.len()));

@@ -28,7 +28,10 @@ use std::collections::BTreeSet;
 /// Errors: JAX has no form of a size that depends on data.
 pub fn module<'a>(library: Library, functions: &'a [Function], place: Places<'a>) -> Result<String, Refusal> {
     let ties = if library == Library::Jax { functions::ties(functions) } else { vec![] };
-    let mut module = Module { library, place, needed: BTreeSet::new(), text: String::new() };
+    let written = functions.iter().filter(|function| function.name.derivations.is_empty());
+    let named = |function: &Function| function.parameters.iter().map(|parameter| parameter.name.to_string()).collect();
+    let labels = written.map(|function| (function.name.clone(), named(function))).collect();
+    let mut module = Module { library, place, needed: BTreeSet::new(), text: String::new(), labels };
     functions::write(&mut module, functions, &ties)?;
     Ok(format!("{}{}", runtime::head(library, &module.needed), module.text))
 }

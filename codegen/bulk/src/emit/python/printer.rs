@@ -5,6 +5,7 @@ use super::thick;
 use crate::emit::place::Places;
 use crate::ir::{Function, Id, Op, Scalar};
 use crate::refusal::{Reason, Refusal};
+use lm::term::FunName;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, HashSet};
 
@@ -32,6 +33,8 @@ pub(super) struct Module<'a> {
     /// The functions of the run-time support that it calls.
     pub(super) needed: BTreeSet<&'static str>,
     pub(super) text: String,
+    /// The names of the parameters of functions as written.
+    pub(super) labels: FxHashMap<FunName, Vec<String>>,
 }
 
 /// A function under construction.
@@ -169,7 +172,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             self.fixed[k] = is_number
                 && match &node.op {
                     Op::InputSize(..) | Op::Constant(_) => true,
-                    Op::Input(_) => !self.is_jax() || sizes[k],
+                    Op::Input(_) => sizes[k],
                     Op::Each(_) => node.args.iter().all(|&arg| self.fixed[arg.index()]),
                     _ => false,
                 };

@@ -67,9 +67,10 @@ fn late(function: &Function, primal: usize) -> Vec<bool> {
     let mut late = vec![false; function.nodes.len()];
     // A node reads earlier ones, and a block of it was made before it.
     for (k, node) in function.nodes.iter().enumerate() {
-        let in_blocks = function.blocks(Id(k as u32)).iter().any(|block| {
-            block.nodes.iter().chain(&block.results).any(|id| late[id.index()])
-        });
+        let in_blocks = function
+            .blocks(Id(k as u32))
+            .iter()
+            .any(|block| block.nodes.iter().chain(&block.results).any(|id| late[id.index()]));
         late[k] = match node.op {
             Op::Input(input) | Op::InputSize(input, _) => input >= primal,
             _ => in_blocks || node.args.iter().chain(&node.dims).any(|id| late[id.index()]),

@@ -18,7 +18,10 @@ const SUPPORT: &[Support] = &[
         numpy: r#"
 def _array(x, kind, rank, name):
     """x as an array of so many dimensions."""
-    x = np.asarray(x, dtype=kind)
+    x = np.asarray(x)
+    if x.size and x.dtype.kind not in ("b" if kind is bool else "biu" if kind is int else "biuf"):
+        raise TypeError(f"{name} takes {kind.__name__}s, not {x.dtype}")
+    x = x.astype(kind)
     if x.ndim != rank:
         raise ValueError(f"{name} has {x.ndim} dimensions, not {rank}")
     return x
@@ -26,10 +29,33 @@ def _array(x, kind, rank, name):
         jax: r#"
 def _array(x, kind, rank, name):
     """x as an array of so many dimensions."""
-    x = jnp.asarray(x, dtype=kind)
+    x = jnp.asarray(x)
+    if x.size and x.dtype.kind not in ("b" if kind is bool else "biu" if kind is int else "biuf"):
+        raise TypeError(f"{name} takes {kind.__name__}s, not {x.dtype}")
+    x = x.astype(kind)
     if x.ndim != rank:
         raise ValueError(f"{name} has {x.ndim} dimensions, not {rank}")
     return x
+"#,
+    },
+    Support {
+        name: "_integer",
+        needs: &["operator"],
+        numpy: r#"
+def _integer(n, name):
+    """n as a Python integer: sizes are made of it."""
+    try:
+        return operator.index(n)
+    except TypeError:
+        raise TypeError(f"{name} takes an integer") from None
+"#,
+        jax: r#"
+def _integer(n, name):
+    """n as a Python integer: sizes are made of it."""
+    try:
+        return operator.index(n)
+    except TypeError:
+        raise TypeError(f"{name} is a size: give an integer, a static argument of jax.jit") from None
 "#,
     },
     Support {
@@ -196,20 +222,20 @@ _lgamma = np.vectorize(_lgamma_of_one, otypes=[float])
 /// Returns the head of a module: what it imports, and the functions that it calls.
 pub(super) fn head(library: Library, needed: &BTreeSet<&'static str>) -> String {
     let supports: Vec<&Support> = SUPPORT.iter().filter(|support| needed.contains(support.name)).collect();
-    let needs_math = supports.iter().any(|support| support.needs.contains(&"math"));
+    let needs = |module: &str| supports.iter().any(|support| support.needs.contains(&module));
     let mut text = String::from("\"\"\"Functions and derivatives on whole arrays, made by lmc.\"\"\"\n\n");
-    match library {
-        Library::Numpy => {
-            if needs_math {
-                text += "import math\n\n";
-            }
-            text += "import numpy as np\n";
-        }
-        Library::Jax => {
-            text += "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n\n";
-            text += "# Floats have 64 bits.\njax.config.update(\"jax_enable_x64\", True)\n";
-        }
+    let modules: Vec<String> =
+        ["math", "operator"].iter().filter(|module| needs(module)).map(|module| format!("import {module}\n")).collect();
+    text += &modules.concat();
+    if !modules.is_empty() {
+        text.push('\n');
     }
+    text += match library {
+        Library::Numpy => "import numpy as np\n",
+        Library::Jax => {
+            "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n\n# Floats have 64 bits.\njax.config.update(\"jax_enable_x64\", True)\n"
+        }
+    };
     for support in supports {
         let part = if library == Library::Numpy { support.numpy } else { support.jax };
         if !part.is_empty() {
