@@ -9,7 +9,7 @@
 //! | [`ir`] | the language |
 //! | [`scalar`] | the values of operations on numbers |
 //! | [`builder`] | the laws, and what is made once |
-//! | [`mod@lower`] | from terms to bulk programs |
+//! | [`lower()`] | from terms to bulk programs |
 //! | [`interp`] | their meaning |
 //! | [`emit`] | their text in other languages |
 
