@@ -9,7 +9,7 @@ mod products;
 
 use crate::ir::{Block, Failure, Fun, Id, Node, Op, Reduction, Scalar, Spec};
 use lm::term::{Constant, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 pub use indices::Line;
@@ -24,6 +24,8 @@ pub struct Builder {
     known: FxHashMap<Key, Id>,
     /// Sizes that are known to be equal to others.
     same: FxHashMap<Id, Id>,
+    /// Conditions that hold within the bounds of a loop.
+    pub(crate) bounds: FxHashSet<Id>,
     /// The place of what is being lowered.
     pub(crate) span: Span,
 }

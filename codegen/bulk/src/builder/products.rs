@@ -50,7 +50,10 @@ impl Builder {
                     let (a, b) = (self.sum(node.args[1], axis), self.sum(node.args[2], axis));
                     self.each(Fun::Select, &[condition, a, b])
                 }
-                None => self.plain_sum(id, axis, dims),
+                None => match self.bounded_product(&node.args, axis) {
+                    Some(product) => self.sum(product, axis),
+                    None => self.plain_sum(id, axis, dims),
+                },
             },
             Op::Each(fun @ (Fun::Add | Fun::Sub)) if self.splits(node.args[0], node.args[1], axis) => {
                 let (a, b) = (self.sum(node.args[0], axis), self.sum(node.args[1], axis));
@@ -63,6 +66,56 @@ impl Builder {
             },
             _ => self.plain_sum(id, axis, dims),
         }
+    }
+
+    /// Returns a product whose terms outside of the bounds of a loop are 0, with the bounds inside of a factor: then no
+    /// array of all products is made. Another factor is 0 where no iteration is inside; elsewhere it must be finite, or
+    /// more is NaN than without bounds.
+    fn bounded_product(&mut self, args: &[Id], axis: usize) -> Option<Id> {
+        let (c, x) = (args[0], args[1]);
+        let (bounds, within) = match self.node(c).op.clone() {
+            Op::Spread(axes) => (self.node(c).args[0], axes),
+            _ => (c, (0..self.rank(c)).collect()),
+        };
+        if !self.bounds.contains(&bounds) || !self.is_zero(args[2]) || !matches!(self.node(x).op, Op::Each(Fun::Mul)) {
+            return None;
+        }
+        let whole = self.dims(x);
+        let factors = self.factors(x);
+        let has_all = |axes: &[usize]| within.iter().all(|axis| axes.contains(axis));
+        let chosen = factors.iter().position(|(_, axes)| has_all(axes) && axes.len() < whole.len())?;
+        let place = |own: &[usize], axis: usize| own.iter().position(|&a| a == axis);
+        let mut product: Option<Id> = None;
+        for (k, (factor, axes)) in factors.iter().enumerate() {
+            let sizes = self.dims(*factor);
+            let condition = if k == chosen {
+                let places: Vec<usize> = within.iter().filter_map(|&a| place(axes, a)).collect();
+                Some(self.spread(bounds, &places, &sizes))
+            } else if axes.contains(&axis) {
+                // Whether any iteration is inside, along the axes that the factor lacks.
+                let outside = self.each(Fun::Not, &[bounds]);
+                let lacking = (0..within.len()).rev().filter(|&i| !axes.contains(&within[i]));
+                let none = lacking.fold(outside, |none, i| self.reduce(Reduction::All, none, i));
+                let any = self.each(Fun::Not, &[none]);
+                let places: Vec<usize> = within.iter().filter_map(|&a| place(axes, a)).collect();
+                Some(self.spread(any, &places, &sizes))
+            } else {
+                None
+            };
+            let factor = match condition {
+                Some(condition) => {
+                    let zeros = self.zeros(self.node(*factor).scalar, &sizes);
+                    self.each(Fun::Select, &[condition, *factor, zeros])
+                }
+                None => *factor,
+            };
+            let factor = self.spread(factor, axes, &whole);
+            product = Some(match product {
+                Some(product) => self.each(Fun::Mul, &[product, factor]),
+                None => factor,
+            });
+        }
+        product
     }
 
     fn plain_sum(&mut self, id: Id, axis: usize, dims: Vec<Id>) -> Id {

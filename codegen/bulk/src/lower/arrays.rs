@@ -44,6 +44,7 @@ impl Lowering<'_> {
                     let below = self.each(Fun::Lt, &[index.clone(), bound.clone()]);
                     inside = self.each(Fun::And, &[inside, below]);
                 }
+                self.b.bounds.insert(inside.id);
                 self.masked(&inside, body).map(|value| {
                     let zero = value.map(&mut |array| {
                         let (scalar, own) = (self.b.node(array.id).scalar, self.own(array));

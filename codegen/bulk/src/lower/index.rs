@@ -30,24 +30,16 @@ impl Lowering<'_> {
     pub(super) fn read(&mut self, places: &[Array], sizes: &[Id], element: &Value) -> Value {
         element.map(&mut |array| match self.ways(places, sizes, array) {
             Some(ways) => self.part(array, &ways),
-            None => self.gathered(array, places),
+            None => self.gathered(array, places, sizes),
         })
     }
 
     /// Checks that a place is inside, unless it is known to be.
     pub(super) fn check_index(&mut self, place: &Array, size: Id) {
-        if self.is_place_of(place, size) {
+        if self.is_place_of(place, size) || self.is_always_inside(place, size) {
             return;
         }
         let ends = self.b.line(place.id).filter(|line| line.step.abs() <= 1).map(|line| self.ends(place, &line));
-        if let Some((lowest, highest)) = ends {
-            let one = self.b.integer(1);
-            let room = self.b.each(Fun::Sub, &[size, highest]);
-            let room = self.b.each(Fun::Sub, &[room, one]);
-            if self.b.is_natural(lowest) && self.b.is_natural(room) {
-                return;
-            }
-        }
         // Under a mask, each place counts for itself.
         let Some((lowest, highest)) = ends.filter(|_| self.mask.is_none()) else {
             let inside = self.inside(place, &Array::fixed(size), place);
@@ -154,8 +146,8 @@ impl Lowering<'_> {
         Array { id, axes: order.into_iter().map(|k| loops[k]).collect() }
     }
 
-    fn gathered(&mut self, array: &Array, places: &[Array]) -> Array {
-        let places: Vec<Array> = places.iter().map(|place| self.safe(place)).collect();
+    fn gathered(&mut self, array: &Array, places: &[Array], sizes: &[Id]) -> Array {
+        let places: Vec<Array> = places.iter().zip(sizes).map(|(place, &size)| self.safe(place, size)).collect();
         // The axes of the array before the first that an index depends on stay as they are.
         let is_used = |axis: &Axis| places.iter().any(|place| place.axes.contains(axis));
         let free = array.axes.iter().position(is_used).unwrap_or(array.axes.len());
@@ -175,14 +167,20 @@ impl Lowering<'_> {
     }
 
     /// Returns a place that is inside also where the mask says that its element is not used.
-    fn safe(&mut self, place: &Array) -> Array {
-        match self.mask.clone() {
-            None => place.clone(),
-            Some(mask) => {
-                let zero = Array::fixed(self.b.integer(0));
-                self.each(Fun::Select, &[mask, place.clone(), zero])
-            }
-        }
+    fn safe(&mut self, place: &Array, size: Id) -> Array {
+        let Some(mask) = self.mask.clone().filter(|_| !self.is_always_inside(place, size)) else { return place.clone() };
+        let zero = Array::fixed(self.b.integer(0));
+        self.each(Fun::Select, &[mask, place.clone(), zero])
+    }
+
+    /// Returns whether a place is known to be inside, whatever the mask says.
+    fn is_always_inside(&mut self, place: &Array, size: Id) -> bool {
+        let Some(line) = self.b.line(place.id).filter(|line| line.step.abs() <= 1) else { return false };
+        let (lowest, highest) = self.ends(place, &line);
+        let one = self.b.integer(1);
+        let room = self.b.each(Fun::Sub, &[size, highest]);
+        let room = self.b.each(Fun::Sub, &[room, one]);
+        self.b.is_natural(lowest) && self.b.is_natural(room)
     }
 
     /// Returns zeros like w, but x at an index.
@@ -213,7 +211,7 @@ impl Lowering<'_> {
                 self.each(Fun::Select, &[mask, x.clone(), zero])
             }
         };
-        let places: Vec<Array> = places.iter().map(|place| self.safe(place)).collect();
+        let places: Vec<Array> = places.iter().zip(sizes).map(|(place, &size)| self.safe(place, size)).collect();
         let axes = Self::union(&[&[base, &x], places.iter().collect::<Vec<_>>().as_slice()].concat());
         let own = self.own(base);
         let whole = self.align_to(base, &axes, &own);
