@@ -168,7 +168,9 @@ impl Lowering<'_> {
 
     /// Returns a place that is inside also where the mask says that its element is not used.
     fn safe(&mut self, place: &Array, size: Id) -> Array {
-        let Some(mask) = self.mask.clone().filter(|_| !self.is_always_inside(place, size)) else { return place.clone() };
+        let Some(mask) = self.mask.clone().filter(|_| !self.is_always_inside(place, size)) else {
+            return place.clone();
+        };
         let zero = Array::fixed(self.b.integer(0));
         self.each(Fun::Select, &[mask, place.clone(), zero])
     }
