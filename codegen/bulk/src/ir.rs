@@ -157,7 +157,7 @@ impl Failure {
 }
 
 /// An operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// An input of the function.
     Input(usize),
@@ -222,7 +222,7 @@ pub struct Node {
 }
 
 /// A list of nodes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Block {
     /// What differs each time it runs.
     pub parameters: Vec<Id>,

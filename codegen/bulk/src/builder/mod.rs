@@ -7,7 +7,7 @@ mod indices;
 mod laws;
 mod products;
 
-use crate::ir::{Block, Failure, Fun, Id, Node, Op, Reduction, Scalar, Spec};
+use crate::ir::{Block, Failure, Fun, Id, Node, Op, Scalar};
 use lm::term::{Constant, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -42,52 +42,14 @@ struct Scope {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
-    op: Plain,
+    op: Op,
     args: Vec<Id>,
     dims: Vec<Id>,
 }
 
-/// An operation as a key. Those with blocks are never equal.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Plain {
-    InputSize(usize, usize),
-    Constant(Constant),
-    Each(Fun),
-    Iota,
-    Spread(Vec<usize>),
-    Permute(Vec<usize>),
-    Reduce(Reduction, usize),
-    Slice(usize),
-    Reverse(usize),
-    At(usize),
-    Gather(usize),
-    Scatter,
-    Stack(usize),
-    Concat(usize),
-    Contract(Spec),
-    Check(Failure),
-}
-
-fn plain(op: &Op) -> Option<Plain> {
-    Some(match op.clone() {
-        Op::InputSize(i, k) => Plain::InputSize(i, k),
-        Op::Constant(c) => Plain::Constant(c),
-        Op::Each(f) => Plain::Each(f),
-        Op::Iota => Plain::Iota,
-        Op::Spread(axes) => Plain::Spread(axes),
-        Op::Permute(axes) => Plain::Permute(axes),
-        Op::Reduce(how, axis) => Plain::Reduce(how, axis),
-        Op::Slice(axis) => Plain::Slice(axis),
-        Op::Reverse(axis) => Plain::Reverse(axis),
-        Op::At(axis) => Plain::At(axis),
-        Op::Gather(axis) => Plain::Gather(axis),
-        Op::Scatter => Plain::Scatter,
-        Op::Stack(axis) => Plain::Stack(axis),
-        Op::Concat(axis) => Plain::Concat(axis),
-        Op::Contract(spec) => Plain::Contract(spec),
-        Op::Check(failure) => Plain::Check(failure),
-        Op::Input(_) | Op::Parameter | Op::If(_) | Op::Loop(_) | Op::Part(_) => return None,
-    })
+/// Returns whether nodes with the same operation and arguments are the same. Those with blocks never are.
+fn is_shared(op: &Op) -> bool {
+    !matches!(op, Op::Input(_) | Op::Parameter | Op::If(_) | Op::Loop(_) | Op::Part(_))
 }
 
 impl Builder {
@@ -197,7 +159,7 @@ impl Builder {
     pub fn check(&mut self, c: Id, failure: Failure) {
         if !matches!(self.node(c).op, Op::Constant(Constant::Bool(true))) {
             let here = self.scopes.len() - 1;
-            let key = Key { op: Plain::Check(failure.clone()), args: vec![c], dims: vec![] };
+            let key = Key { op: Op::Check(failure.clone()), args: vec![c], dims: vec![] };
             if !self.known.contains_key(&key) {
                 let id = self.push(Op::Check(failure), vec![c], Scalar::Bool, vec![], here, true);
                 self.learn(key, id, here);
@@ -212,7 +174,7 @@ impl Builder {
     /// Returns a node, by no law.
     pub(crate) fn make(&mut self, op: Op, args: Vec<Id>, scalar: Scalar, dims: Vec<Id>) -> Id {
         let dims: Vec<Id> = dims.into_iter().map(|size| self.size(size)).collect();
-        let key = plain(&op).map(|op| Key { op, args: args.clone(), dims: dims.clone() });
+        let key = is_shared(&op).then(|| Key { op: op.clone(), args: args.clone(), dims: dims.clone() });
         if let Some(&id) = key.as_ref().and_then(|key| self.known.get(key)) {
             return id;
         }

@@ -129,17 +129,6 @@ impl Lowering<'_> {
         Value::Tensor { sizes: vec![n], element: Box::new(element) }
     }
 
-    /// Returns a value whose every array is there, of a start of this type.
-    fn solid(&mut self, start: Value, ty: &Type) -> Value {
-        match (start, ty) {
-            (Value::Dummy(_), ty) => self.zero_of_type(ty, &[]),
-            (Value::Tuple(parts), Type::Tuple(types)) => {
-                Value::Tuple(parts.into_iter().zip(types.iter()).map(|(part, ty)| self.solid(part, ty)).collect())
-            }
-            (other, _) => other,
-        }
-    }
-
     fn steps(&mut self, e: &Expr) -> (Vec<u32>, Expr) {
         match e.kind() {
             Kind::Lam(x, body) => (vec![Var::id(x)], body.clone()),
@@ -250,7 +239,6 @@ impl Lowering<'_> {
     /// `$place c f s v`: the last place whose element is chosen, or -1.
     pub(super) fn place(&mut self, c: &Expr, f: &Expr, start: &Expr, v: &Expr) -> Outcome {
         let first = self.expr(start)?;
-        let first = self.solid(first, start.ty());
         let v = self.expr(v)?;
         let (sizes, element) = v.tensor();
         let (sizes, element) = (sizes.to_vec(), element.clone());
@@ -278,7 +266,6 @@ impl Lowering<'_> {
     pub(super) fn accumulate(&mut self, n: &Expr, f: &Expr, start: &Expr, w: &Expr, ty: &Type) -> Outcome {
         let n = self.expr(n)?.array().clone();
         let first = self.expr(start)?;
-        let first = self.solid(first, start.ty());
         let w = self.expr(w)?;
         let zero = match &w {
             Value::Dummy(_) => self.zero_of_type(&ty.as_tuple().expect("a state and a sum")[1], &[]),

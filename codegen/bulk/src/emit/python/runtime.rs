@@ -3,19 +3,22 @@
 use super::printer::Library;
 use std::collections::BTreeSet;
 
-/// A function of the run-time support: its name, what it needs, its text for NumPy and for JAX.
+/// A function of the run-time support.
 struct Support {
     name: &'static str,
+    /// The modules of Python that it needs.
     needs: &'static [&'static str],
-    numpy: &'static str,
-    jax: &'static str,
+    /// Its text, for NumPy.
+    text: &'static str,
+    /// Its text for JAX, if it is not the same with `jnp`.
+    jax: Option<&'static str>,
 }
 
 const SUPPORT: &[Support] = &[
     Support {
         name: "_array",
         needs: &[],
-        numpy: r#"
+        text: r#"
 def _array(x, kind, rank, name):
     """x as an array of so many dimensions."""
     x = np.asarray(x)
@@ -26,22 +29,12 @@ def _array(x, kind, rank, name):
         raise ValueError(f"{name} has {x.ndim} dimensions, not {rank}")
     return x
 "#,
-        jax: r#"
-def _array(x, kind, rank, name):
-    """x as an array of so many dimensions."""
-    x = jnp.asarray(x)
-    if x.size and x.dtype.kind not in ("b" if kind is bool else "biu" if kind is int else "biuf"):
-        raise TypeError(f"{name} takes {kind.__name__}s, not {x.dtype}")
-    x = x.astype(kind)
-    if x.ndim != rank:
-        raise ValueError(f"{name} has {x.ndim} dimensions, not {rank}")
-    return x
-"#,
+        jax: None,
     },
     Support {
         name: "_integer",
         needs: &["operator"],
-        numpy: r#"
+        text: r#"
 def _integer(n, name):
     """n as a Python integer: sizes are made of it."""
     try:
@@ -49,7 +42,8 @@ def _integer(n, name):
     except TypeError:
         raise TypeError(f"{name} takes an integer") from None
 "#,
-        jax: r#"
+        jax: Some(
+            r#"
 def _integer(n, name):
     """n as a Python integer: sizes are made of it."""
     try:
@@ -57,11 +51,12 @@ def _integer(n, name):
     except TypeError:
         raise TypeError(f"{name} is a size: give an integer, a static argument of jax.jit") from None
 "#,
+        ),
     },
     Support {
         name: "_quotient",
         needs: &[],
-        numpy: r#"
+        text: r#"
 def _quotient(a, b):
     """The quotient of integers, towards zero."""
     q = abs(a) // abs(b)
@@ -69,41 +64,26 @@ def _quotient(a, b):
         return q if (a < 0) == (b < 0) else -q
     return np.where((a < 0) == (b < 0), q, -q)
 "#,
-        jax: r#"
-def _quotient(a, b):
-    """The quotient of integers, towards zero."""
-    q = abs(a) // abs(b)
-    if isinstance(q, int):
-        return q if (a < 0) == (b < 0) else -q
-    return jnp.where((a < 0) == (b < 0), q, -q)
-"#,
+        jax: None,
     },
     Support {
         name: "_argmax",
         needs: &[],
-        numpy: r#"
+        text: r#"
 def _argmax(x, axis=0):
     """The place of the first largest element; NaN is larger than nothing."""
     if x.shape[axis] == 0:
         return np.zeros(np.sum(x, axis=axis).shape, dtype=int)
-    first = np.take(x, [0], axis=axis)
+    first = np.take(x, np.array([0]), axis=axis)
     start = np.isnan(np.squeeze(first, axis=axis))
     return np.where(start, 0, np.argmax(np.where(np.isnan(x), -np.inf, x), axis=axis))
 "#,
-        jax: r#"
-def _argmax(x, axis=0):
-    """The place of the first largest element; NaN is larger than nothing."""
-    if x.shape[axis] == 0:
-        return jnp.zeros(jnp.sum(x, axis=axis).shape, dtype=int)
-    first = jnp.take(x, jnp.array([0]), axis=axis)
-    start = jnp.isnan(jnp.squeeze(first, axis=axis))
-    return jnp.where(start, 0, jnp.argmax(jnp.where(jnp.isnan(x), -jnp.inf, x), axis=axis))
-"#,
+        jax: None,
     },
     Support {
         name: "_add_at",
         needs: &[],
-        numpy: r#"
+        text: r#"
 def _add_at(a, index, x):
     """a, with x added to the elements at an index, which may name one several times."""
     a = np.array(a)
@@ -115,16 +95,18 @@ def _add_at(a, index, x):
         np.add.at(a, index, x)
     return a
 "#,
-        jax: r#"
+        jax: Some(
+            r#"
 def _add_at(a, index, x):
     """a, with x added to the elements at an index, which may name one several times."""
     return a if a.size == 0 else a.at[index].add(x)
 "#,
+        ),
     },
     Support {
         name: "_elements",
         needs: &[],
-        numpy: r#"
+        text: r#"
 def _elements(x, axis, places):
     """x at places along the axes from axis on; 0 where there is none, which nothing reads."""
     end = axis + len(places)
@@ -134,79 +116,53 @@ def _elements(x, axis, places):
     places = tuple(np.clip(place, 0, n - 1) for place, n in zip(places, x.shape[axis:end]))
     return x[(slice(None),) * axis + places]
 "#,
-        jax: r#"
-def _elements(x, axis, places):
-    """x at places along the axes from axis on; 0 where there is none, which nothing reads."""
-    end = axis + len(places)
-    if 0 in x.shape[axis:end]:
-        batch = jnp.broadcast_shapes(*(jnp.shape(place) for place in places))
-        return jnp.zeros(x.shape[:axis] + batch + x.shape[end:], dtype=x.dtype)
-    return x[(slice(None),) * axis + places]
-"#,
+        jax: None,
     },
     Support {
         name: "_powi",
         needs: &[],
-        numpy: r#"
+        text: r#"
 def _powi(x, n):
     """x to the power of an integer."""
     return np.power(x, np.float64(n))
 "#,
-        jax: r#"
-def _powi(x, n):
-    """x to the power of an integer."""
-    return jnp.power(x, jnp.float64(n))
-"#,
+        jax: None,
     },
     Support {
         name: "_to_integer",
         needs: &[],
-        numpy: r#"
+        text: r#"
 def _to_integer(x):
     """x towards zero, the nearest integer of 64 bits if there is none, 0 for NaN."""
     small = np.where(np.isnan(x) | (np.abs(x) >= 2.0**63), 0.0, np.trunc(x)).astype(int)
     return np.where(x >= 2.0**63, 2**63 - 1, np.where(x <= -(2.0**63), -(2**63), small))
 "#,
-        jax: r#"
-def _to_integer(x):
-    """x towards zero, the nearest integer of 64 bits if there is none, 0 for NaN."""
-    small = jnp.where(jnp.isnan(x) | (jnp.abs(x) >= 2.0**63), 0.0, jnp.trunc(x)).astype(int)
-    return jnp.where(x >= 2.0**63, 2**63 - 1, jnp.where(x <= -(2.0**63), -(2**63), small))
-"#,
+        jax: None,
     },
     Support {
         name: "_hash",
         needs: &[],
-        numpy: r#"
+        text: r#"
 def _hash(k):
     """A number in [0, 1) for an integer: SplitMix64."""
-    with np.errstate(over="ignore"):
-        z = np.asarray(k, dtype=np.int64).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
+    z = np.asarray(k, dtype=np.int64).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
     return (z >> np.uint64(11)).astype(float) / 2.0**53
 "#,
-        jax: r#"
-def _hash(k):
-    """A number in [0, 1) for an integer: SplitMix64."""
-    z = jnp.asarray(k, dtype=jnp.int64).astype(jnp.uint64) + jnp.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> jnp.uint64(30))) * jnp.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> jnp.uint64(27))) * jnp.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> jnp.uint64(31))
-    return (z >> jnp.uint64(11)).astype(float) / 2.0**53
-"#,
+        jax: None,
     },
     Support {
         name: "_erf",
         needs: &["math"],
-        numpy: "\n_erf = np.vectorize(math.erf, otypes=[float])\n",
-        jax: "\n_erf = jax.scipy.special.erf\n",
+        text: "\n_erf = np.vectorize(math.erf, otypes=[float])\n",
+        jax: Some("\n_erf = jax.scipy.special.erf\n"),
     },
     Support {
         name: "_lgamma",
         needs: &["math"],
-        numpy: r#"
+        text: r#"
 def _lgamma_of_one(x):
     if np.isnan(x) or np.isinf(x):
         return abs(x)
@@ -215,7 +171,7 @@ def _lgamma_of_one(x):
 
 _lgamma = np.vectorize(_lgamma_of_one, otypes=[float])
 "#,
-        jax: "\n_lgamma = jax.scipy.special.gammaln\n",
+        jax: Some("\n_lgamma = jax.scipy.special.gammaln\n"),
     },
 ];
 
@@ -237,11 +193,12 @@ pub(super) fn head(library: Library, needed: &BTreeSet<&'static str>) -> String 
         }
     };
     for support in supports {
-        let part = if library == Library::Numpy { support.numpy } else { support.jax };
-        if !part.is_empty() {
-            text += "\n";
-            text += part;
-        }
+        text.push('\n');
+        text += &match (library, support.jax) {
+            (Library::Numpy, _) => support.text.to_string(),
+            (Library::Jax, Some(own)) => own.to_string(),
+            (Library::Jax, None) => support.text.replace("np.", "jnp."),
+        };
     }
     text
 }
