@@ -1,7 +1,14 @@
-"""The programs in JAX: compiled, double precision, on the processor."""
+"""The programs in JAX: compiled, double precision, on the processor.
 
+    with_jax.py THREADS [FOLDER]
+
+FOLDER is one of `benches/` whose `python/` has further programs: modules with a dictionary `PROGRAMS` like the one here.
+"""
+
+import importlib
 import os
 import sys
+from pathlib import Path
 
 THREADS = int(sys.argv[1])
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -61,6 +68,12 @@ OTHERS = {
     ("vscale_by_k", "jacobian"): jax.jacfwd(jnp.multiply, 0),
     ("project", "jacobian"): project_jacobian,
 }
+
+for folder in sys.argv[2:]:
+    folder = Path(__file__).parents[2] / folder / "python"
+    sys.path.append(str(folder))
+    for module in sorted(folder.glob("*.py")):
+        PROGRAMS |= importlib.import_module(module.stem).PROGRAMS
 
 
 def reverse(function, wrt):

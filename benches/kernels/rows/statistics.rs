@@ -1,0 +1,6 @@
+//! Statistics, likelihoods, finance.
+
+use crate::kernel::Kernel;
+
+/// All of them.
+pub const KERNELS: &[Kernel] = &[];

@@ -1,0 +1,6 @@
+//! Stencils, PDEs, images.
+
+use crate::kernel::Kernel;
+
+/// All of them.
+pub const KERNELS: &[Kernel] = &[];
