@@ -48,14 +48,24 @@ impl Occurrences {
 /// Returns the variables that occur in the term but are bound outside, in order of occurrence.
 pub fn free_variables(e: &Expr) -> Vec<Var> {
     let mut free = IndexMap::new();
+    e.visit(|e| {
+        if let Kind::Var(x) = e.kind() {
+            free.entry(x.id()).or_insert_with(|| x.clone());
+        }
+    });
+    let bound = binders(e);
+    free.into_values().filter(|x: &Var| !bound.contains(&x.id())).collect()
+}
+
+/// Returns the variables that are bound in the term, by number.
+pub fn binders(e: &Expr) -> FxHashSet<u32> {
     let mut bound = FxHashSet::default();
     e.visit(|e| match e.kind() {
-        Kind::Const(_) | Kind::App(..) => {}
-        Kind::Var(x) => drop(free.entry(x.id()).or_insert_with(|| x.clone())),
+        Kind::Const(_) | Kind::App(..) | Kind::Var(_) => {}
         Kind::Let(bindings, _) => bound.extend(bindings.iter().flat_map(|b| b.pattern.vars()).map(Var::id)),
         Kind::Lam(x, _) => drop(bound.insert(x.id())),
     });
-    free.into_values().filter(|x: &Var| !bound.contains(&x.id())).collect()
+    bound
 }
 
 /// Returns the term with variables replaced.

@@ -74,12 +74,15 @@ impl Spaces {
                 let bound = bindings.iter().flat_map(|b| b.pattern.vars());
                 return without(self.space(body, ty, of_domain)?, bound);
             }
-            Kind::App(Op::If, args) if of_domain => {
-                return self.space(&args[1], ty, true).or_else(|| self.space(&args[2], ty, true));
-            }
             Kind::App(Op::If, args) => {
-                let [yes, no] = [self.space(&args[1], ty, of_domain)?, self.space(&args[2], ty, of_domain)?];
-                return Some(if yes == no { yes } else { Expr::conditional(args[0].clone(), yes, no) });
+                return match [&args[1], &args[2]].map(|branch| self.space(branch, ty, of_domain)) {
+                    // A witness may be what only its branch has.
+                    [Some(yes), Some(no)] if yes != no => Some(Expr::conditional(args[0].clone(), yes, no)),
+                    [Some(yes), Some(_)] => Some(yes),
+                    // Both have the argument's space.
+                    [one, other] if of_domain => one.or(other),
+                    _ => None,
+                };
             }
             _ => return None,
         };

@@ -29,6 +29,7 @@ pub use rule::{Named, without_names};
 
 use crate::notation::ks;
 use crate::prim::{self, JacobianRule, Prim};
+use crate::scope::{binders, renamed};
 use crate::term::{Binding, Expr, Kind, Op, Rule, Span, Supply, place};
 use crate::types::Type;
 use condition::Condition;
@@ -166,7 +167,11 @@ impl Law {
     ) -> Option<Expr> {
         let before = floats.len();
         let new = match &self.body {
-            Body::Native(rewrite, _) => rewrite(e, cx)?,
+            Body::Native(rewrite, _) => {
+                let new = rewrite(e, cx)?;
+                // A term that stood for a name may stay bound to it.
+                if binders(&new).is_subset(&binders(e)) { new } else { renamed(&new, supply) }
+            }
             Body::Rule(rule, names) => rule::rewrite(rule, names, e, supply, floats)?,
             Body::Equation(Equation { lhs, rhs, copied, conditions, is_strict }) => {
                 let repeats_names = conditions.iter().any(Condition::is_about_directions);
