@@ -128,6 +128,7 @@ fn of_random_programs() {
     let mut evaluated = 0;
     for (number, text) in programs.take(count).enumerate() {
         let derivation = Derivation::ALL[number % Derivation::ALL.len()];
+        println!("program {number} by {derivation:?}:\n{text}");
         let f = FunName::base("f");
         let checked = pipeline(&text, derivation).and_then(|mut p| {
             let point = Random::new(number as u64).point(&p.program().defs[&f].fun.argument());

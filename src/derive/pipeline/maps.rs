@@ -83,7 +83,8 @@ impl Pipeline {
         for done in 0..=fig06_steps::steps(normal) {
             let left = self.with_rest(normal, done);
             let by_hand = super::written::by_hand(&self.written, &self.program.externals);
-            let after = checked_step("jacobian", jacobian(&left, &mut supply.clone(), &by_hand, checkpoints)?).body;
+            let after =
+                checked_step("jacobian", jacobian(&left, &mut supply.clone(), &by_hand, checkpoints)?, None).body;
             let rewrite = Rewrite { law: fig06_steps::rule(normal, done).into(), instance: None };
             self.watch.trace.iter_mut().for_each(|trace| trace.add("jacobian", rewrite.clone(), &before, &after));
             before = after;

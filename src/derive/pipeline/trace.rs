@@ -25,18 +25,22 @@ pub struct Step {
     pub after: Expr,
 }
 
+/// The width of a definition in a message.
+const WIDTH: usize = 120;
+
 /// Returns a definition after some of the rewrites of a pass. Debug builds check that it is well typed.
-pub(super) fn checked(pass: &'static str, def: Def) -> Def {
+pub(super) fn checked(pass: &'static str, def: Def, last: Option<&Rewrite>) -> Def {
     if cfg!(debug_assertions)
         && let Err(why) = verify::scoping(&def).and_then(|()| verify::typing(&def))
     {
-        panic!("in the midst of the pass `{pass}`: {why}");
+        let law = last.map_or("no law", |rewrite| &rewrite.law);
+        let text = infix::definition(&def, infix::Format::Plain, WIDTH);
+        panic!("in the midst of the pass `{pass}`, after `{law}`: {why}\n{text}");
     }
     def
 }
 
 fn assert_unchanged(pass: &str, from: &Def, after: &Def) {
-    const WIDTH: usize = 120;
     let text = |def: &Def| infix::definition(def, infix::Format::Plain, WIDTH);
     assert!(
         alpha::exprs(&from.body, &after.body),
@@ -74,8 +78,10 @@ impl Trace {
         let mut before = from.body.clone();
         for n in 0.. {
             let mut rewrites = Rewrites::first(n);
-            let after = checked(pass, run(&mut supply.clone(), &mut rewrites)?);
-            match rewrites.into_last() {
+            let after = run(&mut supply.clone(), &mut rewrites)?;
+            let last = rewrites.into_last();
+            let after = checked(pass, after, last.as_ref());
+            match last {
                 Some(rewrite) => self.add(pass, rewrite, &before, &after.body),
                 None if n == 0 => assert_unchanged(pass, from, &after),
                 None => break,
