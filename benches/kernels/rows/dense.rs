@@ -3,13 +3,102 @@
 use crate::kernel::Kernel;
 
 /// All of them.
-pub const KERNELS: &[Kernel] = &[Kernel {
-    name: "exp_matvec",
-    n: 300,
-    size: "rows of 784",
-    wrt: &[],
-    formulations: &[
-        ("index", include_str!("../ks/exp_matvec_index.ks")),
-        ("rows", include_str!("../ks/exp_matvec_rows.ks")),
-    ],
-}];
+pub const KERNELS: &[Kernel] = &[
+    Kernel {
+        name: "exp_matvec",
+        n: 300,
+        size: "rows of 784",
+        wrt: &[],
+        formulations: &[
+            ("index", include_str!("../ks/exp_matvec_index.ks")),
+            ("rows", include_str!("../ks/exp_matvec_rows.ks")),
+        ],
+    },
+    Kernel {
+        name: "gp_likelihood",
+        n: 100,
+        size: "points",
+        wrt: &[],
+        formulations: &[
+            ("columns", include_str!("../ks/gp_likelihood_columns.ks")),
+            ("rows", include_str!("../ks/gp_likelihood_rows.ks")),
+            ("schur", include_str!("../ks/gp_likelihood_schur.ks")),
+        ],
+    },
+    Kernel {
+        name: "triangular_solve",
+        n: 300,
+        size: "rows",
+        wrt: &[],
+        formulations: &[
+            ("axpy", include_str!("../ks/triangular_solve_axpy.ks")),
+            ("recursive", include_str!("../ks/triangular_solve_recursive.ks")),
+            ("rows", include_str!("../ks/triangular_solve_rows.ks")),
+        ],
+    },
+    Kernel {
+        name: "matmul_loss",
+        n: 120,
+        size: "rows and columns",
+        wrt: &[],
+        formulations: &[
+            ("combinations", include_str!("../ks/matmul_loss_combinations.ks")),
+            ("index", include_str!("../ks/matmul_loss_index.ks")),
+            ("library", include_str!("../ks/matmul_loss_library.ks")),
+            ("rows", include_str!("../ks/matmul_loss_rows.ks")),
+        ],
+    },
+    Kernel {
+        name: "batched_matmul",
+        n: 2000,
+        size: "products of 4 x 4",
+        wrt: &[],
+        formulations: &[
+            ("matrices", include_str!("../ks/batched_matmul_matrices.ks")),
+            ("tensors", include_str!("../ks/batched_matmul_tensors.ks")),
+        ],
+    },
+    Kernel {
+        name: "matrix_chain",
+        n: 16,
+        size: "matrices of 24 x 24",
+        wrt: &[],
+        formulations: &[
+            ("fold", include_str!("../ks/matrix_chain_fold.ks")),
+            ("recursive", include_str!("../ks/matrix_chain_recursive.ks")),
+            ("reduce", include_str!("../ks/matrix_chain_reduce.ks")),
+        ],
+    },
+    Kernel {
+        name: "attention",
+        n: 128,
+        size: "positions of 32",
+        wrt: &[],
+        formulations: &[
+            ("index", include_str!("../ks/attention_index.ks")),
+            ("online", include_str!("../ks/attention_online.ks")),
+            ("rows", include_str!("../ks/attention_rows.ks")),
+        ],
+    },
+    Kernel {
+        name: "causal_attention",
+        n: 128,
+        size: "positions of 32",
+        wrt: &[],
+        formulations: &[
+            ("index", include_str!("../ks/causal_attention_index.ks")),
+            ("triangle", include_str!("../ks/causal_attention_triangle.ks")),
+        ],
+    },
+    Kernel {
+        name: "two_layer_net",
+        n: 1000,
+        size: "points",
+        wrt: &[1, 2, 3, 4],
+        formulations: &[
+            ("batch", include_str!("../ks/two_layer_net_batch.ks")),
+            ("index", include_str!("../ks/two_layer_net_index.ks")),
+            ("layers", include_str!("../ks/two_layer_net_layers.ks")),
+        ],
+    },
+];
