@@ -56,6 +56,59 @@ def two_layer_net(w1, b1, w2, b2, x, y):
     return (residual * residual).mean()
 
 
+def logistic_multinomial(w, b, x, labels):
+    scores = x @ w.T + b
+    picked = jnp.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
+    return (jax.nn.logsumexp(scores, axis=1) - picked).mean()
+
+
+def conv2d_net(filters, bias, images):
+    z = lax.conv_general_dilated(images[:, None], filters[:, None], (1, 1), "VALID")
+    active = jax.nn.relu(z + bias[:, None, None])
+    n, channels, rows, columns = active.shape
+    pooled = active.reshape(n, channels, rows // 2, 2, columns // 2, 2).sum((3, 5))
+    return (pooled * pooled).sum() / n
+
+
+def layer_norm(x, gamma, beta, t):
+    centred = x - x.mean(1, keepdims=True)
+    z = centred * lax.rsqrt((centred * centred).mean(1, keepdims=True) + 1e-5)
+    r = gamma * z + beta - t
+    return 0.5 * (r * r).sum()
+
+
+def power_iteration(a, start):
+    def step(x, _):
+        y = a @ x
+        return y / jnp.linalg.norm(y), None
+
+    x, _ = lax.scan(step, start, length=20)
+    return x @ a @ x / (x @ x)
+
+
+def llsq_ridge(a, b, x, logarithm):
+    r = a @ x - b
+    return 0.5 * (r @ r + jnp.exp(logarithm) * x @ x)
+
+
+def bilinear_form(x, a, y):
+    return x @ a @ y
+
+
+def low_rank_factorisation(u, v, a, mask):
+    r = mask * (u @ v.T - a)
+    return 0.5 * (r * r).sum() + 0.05 * ((u * u).sum() + (v * v).sum())
+
+
+def gram_matrix(x):
+    rest = x.T @ x - jnp.eye(x.shape[1])
+    return 0.25 * (rest * rest).sum()
+
+
+def determinant_lu(a):
+    return jnp.linalg.slogdet(a)[1]
+
+
 PROGRAMS = {
     "exp_matvec": (exp_matvec, (0, 1)),
     "gp_likelihood": (gp_likelihood, (0, 1, 2)),
@@ -66,4 +119,13 @@ PROGRAMS = {
     "attention": (attention, (0, 1, 2)),
     "causal_attention": (causal_attention, (0, 1, 2)),
     "two_layer_net": (two_layer_net, (0, 1, 2, 3)),
+    "logistic_multinomial": (logistic_multinomial, (0, 1)),
+    "conv2d_net": (conv2d_net, (0, 1)),
+    "layer_norm": (layer_norm, (0, 1, 2, 3)),
+    "power_iteration": (power_iteration, (0, 1)),
+    "llsq_ridge": (llsq_ridge, (2, 3)),
+    "bilinear_form": (bilinear_form, (0, 1, 2)),
+    "low_rank_factorisation": (low_rank_factorisation, (0, 1)),
+    "gram_matrix": (gram_matrix, (0,)),
+    "determinant_lu": (determinant_lu, (0,)),
 }

@@ -101,4 +101,103 @@ pub const KERNELS: &[Kernel] = &[
             ("layers", include_str!("../ks/two_layer_net_layers.ks")),
         ],
     },
+    Kernel {
+        name: "logistic_multinomial",
+        n: 2000,
+        size: "points",
+        wrt: &[1, 2],
+        formulations: &[
+            ("index", include_str!("../ks/logistic_multinomial_index.ks")),
+            ("onehot", include_str!("../ks/logistic_multinomial_onehot.ks")),
+            ("points", include_str!("../ks/logistic_multinomial_points.ks")),
+        ],
+    },
+    Kernel {
+        name: "conv2d_net",
+        n: 8,
+        size: "images of 28 x 28",
+        wrt: &[1, 2],
+        formulations: &[
+            ("fused", include_str!("../ks/conv2d_net_fused.ks")),
+            ("index", include_str!("../ks/conv2d_net_index.ks")),
+            ("layers", include_str!("../ks/conv2d_net_layers.ks")),
+        ],
+    },
+    Kernel {
+        name: "layer_norm",
+        n: 256,
+        size: "rows of 64",
+        wrt: &[],
+        formulations: &[
+            ("moments", include_str!("../ks/layer_norm_moments.ks")),
+            ("rows", include_str!("../ks/layer_norm_rows.ks")),
+            ("welford", include_str!("../ks/layer_norm_welford.ks")),
+        ],
+    },
+    Kernel {
+        name: "power_iteration",
+        n: 100,
+        size: "rows, 20 steps",
+        wrt: &[],
+        formulations: &[
+            ("fold", include_str!("../ks/power_iteration_fold.ks")),
+            ("index", include_str!("../ks/power_iteration_index.ks")),
+            ("recursive", include_str!("../ks/power_iteration_recursive.ks")),
+        ],
+    },
+    Kernel {
+        name: "llsq_ridge",
+        n: 500,
+        size: "rows of 100",
+        wrt: &[3, 4],
+        formulations: &[
+            ("builtin", include_str!("../ks/llsq_ridge_builtin.ks")),
+            ("fold", include_str!("../ks/llsq_ridge_fold.ks")),
+            ("index", include_str!("../ks/llsq_ridge_index.ks")),
+        ],
+    },
+    Kernel {
+        name: "bilinear_form",
+        n: 300,
+        size: "rows and columns",
+        wrt: &[],
+        formulations: &[
+            ("index", include_str!("../ks/bilinear_form_index.ks")),
+            ("left", include_str!("../ks/bilinear_form_left.ks")),
+            ("rows", include_str!("../ks/bilinear_form_rows.ks")),
+        ],
+    },
+    Kernel {
+        name: "low_rank_factorisation",
+        n: 120,
+        size: "rows and columns, rank 8",
+        wrt: &[1, 2],
+        formulations: &[
+            ("index", include_str!("../ks/low_rank_factorisation_index.ks")),
+            ("outer", include_str!("../ks/low_rank_factorisation_outer.ks")),
+            ("rows", include_str!("../ks/low_rank_factorisation_rows.ks")),
+        ],
+    },
+    Kernel {
+        name: "gram_matrix",
+        n: 200,
+        size: "rows of 40",
+        wrt: &[],
+        formulations: &[
+            ("index", include_str!("../ks/gram_matrix_index.ks")),
+            ("outer", include_str!("../ks/gram_matrix_outer.ks")),
+            ("triangle", include_str!("../ks/gram_matrix_triangle.ks")),
+        ],
+    },
+    Kernel {
+        name: "determinant_lu",
+        n: 30,
+        size: "rows and columns",
+        wrt: &[],
+        formulations: &[
+            ("fold", include_str!("../ks/determinant_lu_fold.ks")),
+            ("shrinking", include_str!("../ks/determinant_lu_shrinking.ks")),
+            ("tuple", include_str!("../ks/determinant_lu_tuple.ks")),
+        ],
+    },
 ];
