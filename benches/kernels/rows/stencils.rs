@@ -37,7 +37,7 @@ pub const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "laplace_cube",
-        n: 24,
+        n: 40,
         size: "cells in each direction",
         wrt: &[],
         formulations: &[
@@ -77,8 +77,8 @@ pub const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "burgers",
-        n: 500,
-        size: "cells, 100 steps",
+        n: 1_000,
+        size: "cells, 200 steps",
         wrt: &[1, 2],
         formulations: &[
             ("index", include_str!("../ks/burgers_index.ks")),
