@@ -1,5 +1,5 @@
-// Advection round a ring by upwind differences, a weighted sum of squares at the end, and its gradients by the start and
-// by the velocities v.
+// Advection round a ring by upwind differences, a weighted sum of squares at the end, and its gradients by the start
+// and by the velocities v.
 //
 //   u'_i = u_i - v_i g_i,  g_i = u_i - u_{i-1} where v_i > 0, else u_{i+1} - u_i
 //

@@ -1,5 +1,5 @@
-// The gain of holding tanh (k (f_t - s_t)) of an asset, where f and s are a fast and a slow moving average of its price,
-// and its gradients by the rates a and b of the averages, and by k.
+// The gain of holding tanh (k (f_t - s_t)) of an asset, where f and s are a fast and a slow moving average of its
+// price, and its gradients by the rates a and b of the averages, and by k.
 //
 //   f_t = f_{t-1} + a (p_t - f_{t-1}), s_t = s_{t-1} + b (p_t - s_{t-1});  the sum of tanh (..) (p_{t+1} - p_t)
 

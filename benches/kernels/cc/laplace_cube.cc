@@ -1,5 +1,5 @@
-// Half the squared norm of the Laplacian of a field in a cube by a seven-point stencil, with walls that reflect, and its
-// gradient. The stencil L is symmetric: the gradient of |L u|^2 / 2 is L L u.
+// Half the squared norm of the Laplacian of a field in a cube by a seven-point stencil, with walls that reflect, and
+// its gradient. The stencil L is symmetric: the gradient of |L u|^2 / 2 is L L u.
 
 #include "input.h"
 #include <vector>

@@ -55,7 +55,7 @@ def lorenz(start, rates, h, target, steps):
         k4 = slope(p + h * k3)
         return p + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4), None
 
-    d = lax.scan(step, start, length=steps)[0] - target
+    d = lax.scan(step, start, length=steps, unroll=16)[0] - target
     return d @ d
 
 
@@ -64,7 +64,7 @@ def exponential_smoothing(a, level, ys):
         e = y - level
         return level + a * e, e
 
-    e = lax.scan(step, level, ys)[1]
+    e = lax.scan(step, level, ys, unroll=16)[1]
     return e @ e
 
 
@@ -74,7 +74,7 @@ def garch(omega, alpha, beta, returns):
     def step(v, r2):
         return omega + alpha * r2 + beta * v, v
 
-    v = lax.scan(step, omega / (1.0 - alpha - beta), squares)[1]
+    v = lax.scan(step, omega / (1.0 - alpha - beta), squares, unroll=16)[1]
     return -0.5 * (jnp.log(v) + squares / v).sum()
 
 
@@ -85,7 +85,7 @@ def ema_crossover(fast, slow, k, prices):
         averages = averages + rates * (price - averages)
         return averages, averages
 
-    averages = lax.scan(step, jnp.stack([prices[0], prices[0]]), prices[:-1])[1]
+    averages = lax.scan(step, jnp.stack([prices[0], prices[0]]), prices[:-1], unroll=16)[1]
     held = jnp.tanh(k * (averages[:, 0] - averages[:, 1]))
     return held @ jnp.diff(prices)
 
