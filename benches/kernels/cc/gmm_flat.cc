@@ -5,8 +5,8 @@
 //   w_ij = exp(e_ij - logsumexp)
 //   dmu_j = Q^T sum w y,   dl_j = sum w (1 - y exp(l) v) + m - gamma^2 exp(2 l),   dQ_rc = - sum w y_r v_c - gamma^2 Q_rc
 //
-// A column of Q is contiguous: so y is made of columns, and the adjoint of Q, too. A component at a time keeps Q and
-// its adjoint in the nearest memory. v and y are computed twice.
+// A column of Q is contiguous: so y is made of columns, and the adjoint of Q, too. v and y of a point are kept for all
+// components until their weights are known.
 
 #include "input.h"
 #include <algorithm>
@@ -19,12 +19,12 @@ struct Mixture {
   int64_t n, d, k, width, m;
   const double *alphas, *means, *icf, *x;
   double gamma;
-  std::vector<double> diagonal, constant, v, y;
+  std::vector<double> diagonal, constant;
 
   explicit Mixture(const Input *in)
       : n(in[3].size[0]), d(in[3].size[1]), k(in[0].size[0]), width(in[2].size[1]), m(*in[5].integers),
         alphas(in[0].floats), means(in[1].floats), icf(in[2].floats), x(in[3].floats), gamma(*in[4].floats),
-        diagonal(k * d), constant(alphas, alphas + k), v(d), y(d) {
+        diagonal(k * d), constant(alphas, alphas + k) {
     for (int64_t j = 0; j < k; j++) {
       for (int64_t r = 0; r < d; r++) {
         diagonal[j * d + r] = std::exp(icf[j * width + r]);
@@ -34,8 +34,7 @@ struct Mixture {
   }
 
   // Leaves v and y; returns e_ij.
-  double exponent(int64_t i, int64_t j) {
-    double *__restrict to_v = v.data(), *__restrict to_y = y.data();
+  double exponent(int64_t i, int64_t j, double *__restrict to_v, double *__restrict to_y) const {
     const double *point = x + i * d, *mean = means + j * d, *diag = &diagonal[j * d];
     for (int64_t r = 0; r < d; r++) {
       to_v[r] = point[r] - mean[r];
@@ -76,12 +75,12 @@ double softmax(double *e, int64_t n) {
 } // namespace
 
 extern "C" void gmm_flat_value(const Input *in, double *out) {
-  Mixture g(in);
-  std::vector<double> e(g.alphas, g.alphas + g.k);
+  const Mixture g(in);
+  std::vector<double> e(g.alphas, g.alphas + g.k), v(g.d), y(g.d);
   double sum = -g.n * (softmax(e.data(), g.k) + 0.5 * g.d * std::log(2.0 * M_PI));
   for (int64_t i = 0; i < g.n; i++) {
     for (int64_t j = 0; j < g.k; j++) {
-      e[j] = g.exponent(i, j);
+      e[j] = g.exponent(i, j, v.data(), y.data());
     }
     const double largest = *std::max_element(e.begin(), e.end());
     double total = 0.0;
@@ -109,48 +108,45 @@ extern "C" void gmm_flat_value(const Input *in, double *out) {
 }
 
 extern "C" void gmm_flat_gradient(const Input *in, double *__restrict out) {
-  Mixture g(in);
+  const Mixture g(in);
   const int64_t n = g.n, d = g.d, k = g.k, width = g.width;
   double *dalphas = out, *dmeans = dalphas + k, *dicf = dmeans + k * d;
   std::fill_n(out, k + k * d + k * width, 0.0);
-  std::vector<double> w(n * k), prior(g.alphas, g.alphas + k), scaled(d);
+  std::vector<double> w(k), vs(k * d), ys(k * d), prior(g.alphas, g.alphas + k);
   for (int64_t i = 0; i < n; i++) {
     for (int64_t j = 0; j < k; j++) {
-      w[i * k + j] = g.exponent(i, j);
+      w[j] = g.exponent(i, j, &vs[j * d], &ys[j * d]);
     }
-    softmax(&w[i * k], k);
-  }
-  softmax(prior.data(), k);
-  const double gamma2 = g.gamma * g.gamma;
-  for (int64_t j = 0; j < k; j++) {
-    const double *diag = &g.diagonal[j * d], *packed = g.icf + j * width;
-    double *to = dicf + j * width, *sums = dmeans + j * d, total = 0.0;
-    for (int64_t i = 0; i < n; i++) {
-      const double weight = w[i * k + j];
-      if (weight < 1e-300) {
-        continue;
-      }
-      g.exponent(i, j);
-      const double *v = g.v.data();
-      double *__restrict wy = scaled.data(), *__restrict column = to + d;
-      total += weight;
+    softmax(w.data(), k);
+    for (int64_t j = 0; j < k; j++) {
+      const double *v = &vs[j * d], *diag = &g.diagonal[j * d], weight = w[j];
+      double *__restrict y = &ys[j * d], *__restrict sums = dmeans + j * d, *__restrict to = dicf + j * width;
+      dalphas[j] += weight;
       for (int64_t r = 0; r < d; r++) {
-        wy[r] = weight * g.y[r];
-        sums[r] += wy[r];
-        to[r] -= wy[r] * diag[r] * v[r];
+        const double wy = weight * y[r];
+        y[r] = wy;
+        sums[r] += wy;
+        to[r] += weight - wy * diag[r] * v[r];
       }
+      double *__restrict column = to + d;
       for (int64_t c = 0; c + 1 < d; c++) {
-        const double vc = v[c], *rest = wy + c + 1;
+        const double vc = v[c], *rest = y + c + 1;
         for (int64_t r = 0; r < d - c - 1; r++) {
           column[r] -= rest[r] * vc;
         }
         column += d - c - 1;
       }
     }
-    dalphas[j] = total - n * prior[j];
-    const double *column = packed + d;
+  }
+  // Q^T for the sums over points, and the prior.
+  softmax(prior.data(), k);
+  const double gamma2 = g.gamma * g.gamma;
+  for (int64_t j = 0; j < k; j++) {
+    const double *diag = &g.diagonal[j * d], *packed = g.icf + j * width, *column = packed + d;
+    double *to = dicf + j * width, *sums = dmeans + j * d;
+    dalphas[j] -= n * prior[j];
     for (int64_t c = 0; c < d; c++) {
-      to[c] += total + g.m - gamma2 * diag[c] * diag[c];
+      to[c] += g.m - gamma2 * diag[c] * diag[c];
       double sum = diag[c] * sums[c];
       for (int64_t r = c + 1; r < d; r++) {
         sum += column[r - c - 1] * sums[r];

@@ -41,9 +41,53 @@ def student_t_regression(beta, theta, x, y):
     return len(y) * constant + half * jnp.log1p(z * z / nu).sum()
 
 
+def normal_cdf(x):
+    return 0.5 * (1.0 + erf(x * np.sqrt(0.5)))
+
+
+def black_scholes_portfolio(spots, strikes, vols, times, amounts, kinds, rate):
+    deviation = vols * jnp.sqrt(times)
+    d1 = (jnp.log(spots / strikes) + rate * times) / deviation + 0.5 * deviation
+    discounted = strikes * jnp.exp(-rate * times)
+    calls = spots * normal_cdf(d1) - discounted * normal_cdf(d1 - deviation)
+    return amounts @ jnp.where(kinds == 1, calls, calls + discounted - spots)
+
+
+def heston_like_paths(theta, z, w):
+    start, speed, long_run, xi, rho, drift = theta
+    paths, steps = z.shape
+    dt = 1.0 / steps
+
+    def step(state, normals):
+        x, v = state
+        z1, w1 = normals
+        u = jnp.maximum(v, 1e-6)
+        deviation = jnp.sqrt(dt * u)
+        z2 = rho * z1 + jnp.sqrt(1.0 - rho * rho) * w1
+        x += (drift - 0.5 * u) * dt + deviation * z1
+        return (x, v + speed * (long_run - u) * dt + xi * deviation * z2), None
+
+    first = (jnp.zeros(paths), jnp.full(paths, start))
+    (x, _), _ = lax.scan(step, first, (z.T, w.T))
+    return jnp.maximum(jnp.exp(x) - 1.0, 0.0).mean()
+
+
+def softmax_cross_entropy(logits, labels):
+    picked = jnp.take_along_axis(logits, labels[:, None], axis=1)[:, 0]
+    return (logsumexp(logits, axis=1) - picked).mean()
+
+
+def logsumexp_rows(x):
+    return logsumexp(x, axis=1)
+
+
 PROGRAMS = {
     "gmm_flat": (gmm_flat, (0, 1, 2)),
     "mvn_loglik": (mvn_loglik, (0, 1)),
     "poisson_regression": (poisson_regression, (0,)),
     "student_t_regression": (student_t_regression, (0, 1)),
+    "black_scholes_portfolio": (black_scholes_portfolio, (0, 1, 2, 3, 4, 6)),
+    "heston_like_paths": (heston_like_paths, (0,)),
+    "softmax_cross_entropy": (softmax_cross_entropy, (0,)),
+    "logsumexp_rows": (logsumexp_rows, (0,)),
 }

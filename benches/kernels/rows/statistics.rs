@@ -47,4 +47,48 @@ pub const KERNELS: &[Kernel] = &[
             ("index", include_str!("../ks/student_t_regression_index.ks")),
         ],
     },
+    Kernel {
+        name: "black_scholes_portfolio",
+        n: 10_000,
+        size: "options",
+        wrt: &[1, 2, 3, 4, 5, 7],
+        formulations: &[
+            ("index", include_str!("../ks/black_scholes_portfolio_index.ks")),
+            ("parity", include_str!("../ks/black_scholes_portfolio_parity.ks")),
+            ("sign", include_str!("../ks/black_scholes_portfolio_sign.ks")),
+        ],
+    },
+    Kernel {
+        name: "heston_like_paths",
+        n: 1000,
+        size: "paths of 50 steps",
+        wrt: &[1],
+        formulations: &[
+            ("batch", include_str!("../ks/heston_like_paths_batch.ks")),
+            ("fold", include_str!("../ks/heston_like_paths_fold.ks")),
+            ("recursive", include_str!("../ks/heston_like_paths_recursive.ks")),
+        ],
+    },
+    Kernel {
+        name: "softmax_cross_entropy",
+        n: 2000,
+        size: "rows of 10",
+        wrt: &[1],
+        formulations: &[
+            ("index", include_str!("../ks/softmax_cross_entropy_index.ks")),
+            ("shifted", include_str!("../ks/softmax_cross_entropy_shifted.ks")),
+            ("softmax", include_str!("../ks/softmax_cross_entropy_softmax.ks")),
+        ],
+    },
+    Kernel {
+        name: "logsumexp_rows",
+        n: 1000,
+        size: "rows of 50",
+        wrt: &[],
+        formulations: &[
+            ("index", include_str!("../ks/logsumexp_rows_index.ks")),
+            ("map", include_str!("../ks/logsumexp_rows_map.ks")),
+            ("reduce", include_str!("../ks/logsumexp_rows_reduce.ks")),
+        ],
+    },
 ];
