@@ -81,6 +81,52 @@ def logsumexp_rows(x):
     return logsumexp(x, axis=1)
 
 
+def kmeans_cost(points, centroids):
+    differences = points[:, None, :] - centroids[None, :, :]
+    return (differences * differences).sum(-1).min(1).sum()
+
+
+def cox_partial_likelihood(beta, x, events):
+    eta = x @ beta
+    return (events * (jnp.log(jnp.cumsum(jnp.exp(eta))) - eta)).sum()
+
+
+def quantile_loss(beta, x, y, tau):
+    r = y - x @ beta
+    return jnp.where(r > 0.0, tau * r, (tau - 1.0) * r).mean()
+
+
+def huber_regression(beta, x, y, cut):
+    a = jnp.abs(y - x @ beta)
+    return jnp.where(a <= cut, 0.5 * a * a, cut * (a - 0.5 * cut)).sum()
+
+
+def rosenbrock(x):
+    return (100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2).sum()
+
+
+def log_beta(a, b):
+    return gammaln(a) + gammaln(b) - gammaln(a + b)
+
+
+def beta_binomial(log_a, log_b, successes, trials):
+    a, b, failures = jnp.exp(log_a), jnp.exp(log_b), trials - successes
+    log_choose = -jnp.log(trials + 1.0) - log_beta(successes + 1.0, failures + 1.0)
+    return -(log_choose + log_beta(successes + a, failures + b) - log_beta(a, b)).sum()
+
+
+def matern_kernel(x, w, log_lengths):
+    scaled = x * jnp.exp(-log_lengths)
+    differences = scaled[:, None, :] - scaled[None, :, :]
+    s = jnp.sqrt(5.0 * ((differences * differences).sum(-1) + 1e-12))
+    return w @ ((1.0 + s + s * s / 3.0) * jnp.exp(-s)) @ w
+
+
+def elo_ratings(ratings, advantage, matches, scores):
+    d = ratings[matches[:, 0]] + advantage - ratings[matches[:, 1]]
+    return (jax.nn.softplus(d) - scores * d).sum() + 0.05 * (ratings * ratings).sum()
+
+
 PROGRAMS = {
     "gmm_flat": (gmm_flat, (0, 1, 2)),
     "mvn_loglik": (mvn_loglik, (0, 1)),
@@ -90,4 +136,12 @@ PROGRAMS = {
     "heston_like_paths": (heston_like_paths, (0,)),
     "softmax_cross_entropy": (softmax_cross_entropy, (0,)),
     "logsumexp_rows": (logsumexp_rows, (0,)),
+    "kmeans_cost": (kmeans_cost, (1,)),
+    "cox_partial_likelihood": (cox_partial_likelihood, (0,)),
+    "quantile_loss": (quantile_loss, (0,)),
+    "huber_regression": (huber_regression, (0,)),
+    "rosenbrock": (rosenbrock, (0,)),
+    "beta_binomial": (beta_binomial, (0, 1)),
+    "matern_kernel": (matern_kernel, (0, 1, 2)),
+    "elo_ratings": (elo_ratings, (0, 1)),
 }

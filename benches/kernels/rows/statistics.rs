@@ -91,4 +91,91 @@ pub const KERNELS: &[Kernel] = &[
             ("reduce", include_str!("../ks/logsumexp_rows_reduce.ks")),
         ],
     },
+    Kernel {
+        name: "kmeans_cost",
+        n: 2000,
+        size: "points, d 8, k 16",
+        wrt: &[2],
+        formulations: &[
+            ("index", include_str!("../ks/kmeans_cost_index.ks")),
+            ("max", include_str!("../ks/kmeans_cost_max.ks")),
+            ("nearest", include_str!("../ks/kmeans_cost_nearest.ks")),
+        ],
+    },
+    Kernel {
+        name: "cox_partial_likelihood",
+        n: 2000,
+        size: "subjects of 10",
+        wrt: &[1],
+        formulations: &[
+            ("fold", include_str!("../ks/cox_partial_likelihood_fold.ks")),
+            ("prefixes", include_str!("../ks/cox_partial_likelihood_prefixes.ks")),
+            ("scan", include_str!("../ks/cox_partial_likelihood_scan.ks")),
+        ],
+    },
+    Kernel {
+        name: "quantile_loss",
+        n: 2000,
+        size: "points of 20",
+        wrt: &[1],
+        formulations: &[
+            ("abs", include_str!("../ks/quantile_loss_abs.ks")),
+            ("if", include_str!("../ks/quantile_loss_if.ks")),
+            ("max", include_str!("../ks/quantile_loss_max.ks")),
+        ],
+    },
+    Kernel {
+        name: "huber_regression",
+        n: 2000,
+        size: "points of 20",
+        wrt: &[1],
+        formulations: &[
+            ("clipped", include_str!("../ks/huber_regression_clipped.ks")),
+            ("if", include_str!("../ks/huber_regression_if.ks")),
+            ("min", include_str!("../ks/huber_regression_min.ks")),
+        ],
+    },
+    Kernel {
+        name: "rosenbrock",
+        n: 10_000,
+        size: "numbers",
+        wrt: &[],
+        formulations: &[
+            ("fold", include_str!("../ks/rosenbrock_fold.ks")),
+            ("index", include_str!("../ks/rosenbrock_index.ks")),
+            ("shift", include_str!("../ks/rosenbrock_shift.ks")),
+        ],
+    },
+    Kernel {
+        name: "beta_binomial",
+        n: 2000,
+        size: "groups",
+        wrt: &[1, 2],
+        formulations: &[
+            ("index", include_str!("../ks/beta_binomial_index.ks")),
+            ("products", include_str!("../ks/beta_binomial_products.ks")),
+        ],
+    },
+    Kernel {
+        name: "matern_kernel",
+        n: 150,
+        size: "points, d 3",
+        wrt: &[],
+        formulations: &[
+            ("index", include_str!("../ks/matern_kernel_index.ks")),
+            ("pairs", include_str!("../ks/matern_kernel_pairs.ks")),
+            ("scaled", include_str!("../ks/matern_kernel_scaled.ks")),
+        ],
+    },
+    Kernel {
+        name: "elo_ratings",
+        n: 10_000,
+        size: "matches",
+        wrt: &[1, 2],
+        formulations: &[
+            ("arrays", include_str!("../ks/elo_ratings_arrays.ks")),
+            ("fold", include_str!("../ks/elo_ratings_fold.ks")),
+            ("pairs", include_str!("../ks/elo_ratings_pairs.ks")),
+        ],
+    },
 ];
