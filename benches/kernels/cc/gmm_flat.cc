@@ -3,7 +3,8 @@
 //   f    = sum over i of logsumexp over j of e_ij - n logsumexp(alphas) - n d log(2 pi) / 2 + prior
 //   e_ij = alpha_j + sum(l_j) - |y|^2 / 2,   y = Q_j v,   v = x_i - mu_j,   Q_j: exp(l_j) on the diagonal
 //   w_ij = exp(e_ij - logsumexp)
-//   dmu_j = Q^T sum w y,   dl_j = sum w (1 - y exp(l) v) + m - gamma^2 exp(2 l),   dQ_rc = - sum w y_r v_c - gamma^2 Q_rc
+//   dmu_j = Q^T sum w y,   dl_j = sum w (1 - y exp(l) v) + m - gamma^2 exp(2 l)
+//   dQ_rc = - sum w y_r v_c - gamma^2 Q_rc
 //
 // A column of Q is contiguous: so y is made of columns, and the adjoint of Q, too. v and y of a point are kept for all
 // components until their weights are known.

@@ -1,5 +1,5 @@
-// The negative log likelihood of a Gaussian process with kernel s2 exp(-|x_i - x_j|^2 / (2 l2)) + noise on the diagonal,
-// theta = logarithms of the square roots of l2, s2, noise; and its gradients by x, y and theta.
+// The negative log likelihood of a Gaussian process with kernel s2 exp(-|x_i - x_j|^2 / (2 l2)) + noise on the
+// diagonal, theta = logarithms of the square roots of l2, s2, noise; and its gradients by x, y and theta.
 //
 //   f = y^T K^-1 y / 2 + sum log L_ii + n log(2 pi) / 2,   K = L L^T
 //   alpha = K^-1 y,   df/dK = (K^-1 - alpha alpha^T) / 2,   df/dy = alpha

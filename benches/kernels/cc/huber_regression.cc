@@ -1,5 +1,5 @@
-// The sum over points of Huber's loss, r^2 / 2 for |r| <= cut, else cut (|r| - cut / 2), r = y - X beta; its gradient by
-// beta.
+// The sum over points of Huber's loss, r^2 / 2 for |r| <= cut, else cut (|r| - cut / 2), r = y - X beta; its gradient
+// by beta.
 
 #include "input.h"
 #include <algorithm>

@@ -1,5 +1,5 @@
-// |A x - b|^2 / 2 + exp(lambda) |x|^2 / 2, and its gradients A^T (A x - b) + exp(lambda) x and exp(lambda) |x|^2 / 2 by x
-// and lambda.
+// |A x - b|^2 / 2 + exp(lambda) |x|^2 / 2, and its gradients A^T (A x - b) + exp(lambda) x and exp(lambda) |x|^2 / 2
+// by x and lambda.
 
 #include "input.h"
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Minus the log likelihood of y = X beta + s t, t of Student's distribution with nu degrees of freedom, and its gradients
-// by beta and theta = (log s, log nu).
+// Minus the log likelihood of y = X beta + s t, t of Student's distribution with nu degrees of freedom, and its
+// gradients by beta and theta = (log s, log nu).
 //
 //   f = n c + h sum log(1 + q),   q = r^2 / (nu s^2),   h = (nu + 1) / 2
 //   c = lgamma(nu / 2) - lgamma(h) + log(nu pi) / 2 + log s
