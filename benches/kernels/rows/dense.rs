@@ -46,6 +46,7 @@ pub const KERNELS: &[Kernel] = &[
             ("index", include_str!("../ks/matmul_loss_index.ks")),
             ("library", include_str!("../ks/matmul_loss_library.ks")),
             ("rows", include_str!("../ks/matmul_loss_rows.ks")),
+            ("sized", include_str!("../ks/matmul_loss_sized.ks")),
         ],
     },
     Kernel {
@@ -55,6 +56,7 @@ pub const KERNELS: &[Kernel] = &[
         wrt: &[],
         formulations: &[
             ("matrices", include_str!("../ks/batched_matmul_matrices.ks")),
+            ("sized", include_str!("../ks/batched_matmul_sized.ks")),
             ("tensors", include_str!("../ks/batched_matmul_tensors.ks")),
         ],
     },
@@ -86,6 +88,7 @@ pub const KERNELS: &[Kernel] = &[
         size: "positions of 32",
         wrt: &[],
         formulations: &[
+            ("fold", include_str!("../ks/causal_attention_fold.ks")),
             ("index", include_str!("../ks/causal_attention_index.ks")),
             ("triangle", include_str!("../ks/causal_attention_triangle.ks")),
         ],

@@ -45,6 +45,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("density", include_str!("../ks/student_t_regression_density.ks")),
             ("index", include_str!("../ks/student_t_regression_index.ks")),
+            ("lam", include_str!("../ks/student_t_regression_lam.ks")),
         ],
     },
     Kernel {
@@ -100,6 +101,7 @@ pub const KERNELS: &[Kernel] = &[
             ("index", include_str!("../ks/kmeans_cost_index.ks")),
             ("max", include_str!("../ks/kmeans_cost_max.ks")),
             ("nearest", include_str!("../ks/kmeans_cost_nearest.ks")),
+            ("reduce", include_str!("../ks/kmeans_cost_reduce.ks")),
         ],
     },
     Kernel {
@@ -111,6 +113,7 @@ pub const KERNELS: &[Kernel] = &[
             ("fold", include_str!("../ks/cox_partial_likelihood_fold.ks")),
             ("prefixes", include_str!("../ks/cox_partial_likelihood_prefixes.ks")),
             ("scan", include_str!("../ks/cox_partial_likelihood_scan.ks")),
+            ("states", include_str!("../ks/cox_partial_likelihood_states.ks")),
         ],
     },
     Kernel {
@@ -144,6 +147,7 @@ pub const KERNELS: &[Kernel] = &[
             ("fold", include_str!("../ks/rosenbrock_fold.ks")),
             ("index", include_str!("../ks/rosenbrock_index.ks")),
             ("shift", include_str!("../ks/rosenbrock_shift.ks")),
+            ("windows", include_str!("../ks/rosenbrock_windows.ks")),
         ],
     },
     Kernel {
@@ -154,6 +158,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("index", include_str!("../ks/beta_binomial_index.ks")),
             ("products", include_str!("../ks/beta_binomial_products.ks")),
+            ("tables", include_str!("../ks/beta_binomial_tables.ks")),
         ],
     },
     Kernel {
@@ -176,6 +181,7 @@ pub const KERNELS: &[Kernel] = &[
             ("arrays", include_str!("../ks/elo_ratings_arrays.ks")),
             ("fold", include_str!("../ks/elo_ratings_fold.ks")),
             ("pairs", include_str!("../ks/elo_ratings_pairs.ks")),
+            ("unzip", include_str!("../ks/elo_ratings_unzip.ks")),
         ],
     },
 ];
