@@ -113,6 +113,15 @@ def option_tree(spot, strike, rate, volatility, years, steps):
     return lax.scan(step, start, length=steps)[0][0][0]
 
 
+def affine_chain(start, a, b):
+    def compose(first, second):
+        return second[0] * first[0], second[0] * first[1] + second[1]
+
+    slopes, shifts = lax.associative_scan(compose, (a, b))
+    x = slopes[-1] * start + shifts[-1]
+    return x * x
+
+
 PROGRAMS = {
     "kalman": (kalman, (0, 1, 2, 3)),
     "hmm": (hmm, (0, 1, 2)),
@@ -122,5 +131,6 @@ PROGRAMS = {
     "garch": (garch, (0, 1, 2)),
     "ema_crossover": (ema_crossover, (0, 1, 2)),
     "polynomial_horner": (polynomial_horner, (0, 1)),
+    "affine_chain": (affine_chain, (0, 1, 2)),
     "option_tree": (option_tree, (0, 1, 2, 3)),
 }

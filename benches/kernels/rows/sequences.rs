@@ -33,6 +33,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("index", include_str!("../ks/rnn_index.ks")),
             ("scan", include_str!("../ks/rnn_scan.ks")),
+            ("recursion", include_str!("../ks/rnn_recursion.ks")),
         ],
     },
     Kernel {
@@ -65,6 +66,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("fold", include_str!("../ks/garch_fold.ks")),
             ("scan", include_str!("../ks/garch_scan.ks")),
+            ("recursion", include_str!("../ks/garch_recursion.ks")),
         ],
     },
     Kernel {
@@ -75,6 +77,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("fold", include_str!("../ks/ema_crossover_fold.ks")),
             ("scan", include_str!("../ks/ema_crossover_scan.ks")),
+            ("pairs", include_str!("../ks/ema_crossover_pairs.ks")),
         ],
     },
     Kernel {
@@ -89,6 +92,17 @@ pub const KERNELS: &[Kernel] = &[
         ],
     },
     Kernel {
+        name: "affine_chain",
+        n: 10_000,
+        size: "maps",
+        wrt: &[],
+        formulations: &[
+            ("fold", include_str!("../ks/affine_chain_fold.ks")),
+            ("reduce", include_str!("../ks/affine_chain_reduce.ks")),
+            ("halves", include_str!("../ks/affine_chain_halves.ks")),
+        ],
+    },
+    Kernel {
         name: "option_tree",
         n: 200,
         size: "steps",
@@ -96,6 +110,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("shrinking", include_str!("../ks/option_tree_shrinking.ks")),
             ("index", include_str!("../ks/option_tree_index.ks")),
+            ("recursion", include_str!("../ks/option_tree_recursion.ks")),
         ],
     },
 ];

@@ -56,6 +56,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("index", include_str!("../ks/spring_network_index.ks")),
             ("points", include_str!("../ks/spring_network_points.ks")),
+            ("tuples", include_str!("../ks/spring_network_tuples.ks")),
         ],
     },
     Kernel {

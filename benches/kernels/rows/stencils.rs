@@ -23,6 +23,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("index", include_str!("../ks/heat_square_index.ks")),
             ("rows", include_str!("../ks/heat_square_rows.ks")),
+            ("typed", include_str!("../ks/heat_square_typed.ks")),
         ],
     },
     Kernel {
@@ -33,6 +34,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("index", include_str!("../ks/wave_line_index.ks")),
             ("rotate", include_str!("../ks/wave_line_rotate.ks")),
+            ("velocity", include_str!("../ks/wave_line_velocity.ks")),
         ],
     },
     Kernel {
@@ -43,6 +45,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("index", include_str!("../ks/laplace_cube_index.ks")),
             ("nested", include_str!("../ks/laplace_cube_nested.ks")),
+            ("axes", include_str!("../ks/laplace_cube_axes.ks")),
         ],
     },
     Kernel {
@@ -63,6 +66,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("index", include_str!("../ks/blur_image_index.ks")),
             ("rows", include_str!("../ks/blur_image_rows.ks")),
+            ("shifts", include_str!("../ks/blur_image_shifts.ks")),
         ],
     },
     Kernel {
@@ -73,6 +77,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("index", include_str!("../ks/total_variation_index.ks")),
             ("rows", include_str!("../ks/total_variation_rows.ks")),
+            ("tensors", include_str!("../ks/total_variation_tensors.ks")),
         ],
     },
     Kernel {
@@ -83,6 +88,7 @@ pub const KERNELS: &[Kernel] = &[
         formulations: &[
             ("index", include_str!("../ks/burgers_index.ks")),
             ("vectors", include_str!("../ks/burgers_vectors.ks")),
+            ("recursion", include_str!("../ks/burgers_recursion.ks")),
         ],
     },
 ];
