@@ -7,10 +7,29 @@ use super::sums::sums;
 use super::{Emitter, built};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, IntValue};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, IntValue, PhiValue};
 use loops::analyses::alias::Aliases;
 use loops::ir::{Block, For, Function, Local, Operand, Stmt};
 use std::rc::Rc;
+
+/// A loop whose body is being emitted.
+pub(super) struct OpenLoop<'ctx> {
+    header: BasicBlock<'ctx>,
+    index: PhiValue<'ctx>,
+    carried: Vec<PhiValue<'ctx>>,
+    exit: BasicBlock<'ctx>,
+}
+
+impl<'ctx> OpenLoop<'ctx> {
+    pub(super) fn index(&self) -> IntValue<'ctx> {
+        self.index.as_basic_value().into_int_value()
+    }
+
+    /// What it carries: in its body, the values so far; behind it, the last ones.
+    pub(super) fn carried(&self) -> Vec<BasicValueEnum<'ctx>> {
+        self.carried.iter().map(|phi| phi.as_basic_value()).collect()
+    }
+}
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Fills in a declared function.
@@ -158,35 +177,75 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// `header: i, carried = from, initial or from the body's end; i < to ? body : exit`.
     pub(super) fn emit_loop(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
-        let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
-        let init: Vec<_> = looped.carried.iter().map(|(x, a)| (*x, self.operand(frame, a))).collect();
-        let init: Vec<_> = init.into_iter().map(|(x, value)| self.suited(frame, x, value)).collect();
+        let bounds = [&looped.from, &looped.to].map(|a| self.operand(frame, a).into_int_value());
+        let init = self.initial(frame, looped);
         let opened = self.enter_scopes(frame, &looped.body);
+        let open = self.open_loop(frame, bounds, &init);
+        let next = self.emit_body(frame, looped, open.index(), &open.carried());
+        self.leave_scopes(frame, opened);
+        self.close_loop(frame, looped, &open, &next);
+        looped.results.iter().zip(open.carried()).for_each(|(x, value)| frame.set(*x, value));
+    }
+
+    /// The initial values of what a loop carries.
+    pub(super) fn initial(&mut self, frame: &Frame<'ctx, '_>, looped: &For) -> Vec<BasicValueEnum<'ctx>> {
+        let values: Vec<_> = looped.carried.iter().map(|(x, a)| (*x, self.operand(frame, a))).collect();
+        values.into_iter().map(|(x, value)| self.suited(frame, x, value)).collect()
+    }
+
+    /// Begins a loop that carries such values, and stands in its body.
+    pub(super) fn open_loop(
+        &mut self,
+        frame: &Frame<'ctx, '_>,
+        [from, to]: [IntValue<'ctx>; 2],
+        init: &[BasicValueEnum<'ctx>],
+    ) -> OpenLoop<'ctx> {
         let header = self.context.append_basic_block(frame.value, "");
         let before = self.branch_to(header);
         self.builder.position_at_end(header);
         let index = built(self.builder.build_phi(self.i64(), ""));
-        let types = looped.carried.iter().map(|(x, _)| self.local_ty(frame, *x));
-        let carried: Vec<_> = types.map(|ty| built(self.builder.build_phi(ty, ""))).collect();
-        let (i, to) = (index.as_basic_value().into_int_value(), to.into_int_value());
+        index.add_incoming(&[(&from, before)]);
+        let phi = |value: &BasicValueEnum<'ctx>| {
+            let phi = built(self.builder.build_phi(value.get_type(), ""));
+            phi.add_incoming(&[(value, before)]);
+            phi
+        };
+        let carried = init.iter().map(phi).collect();
+        let i = index.as_basic_value().into_int_value();
         let goes_on = built(self.builder.build_int_compare(IntPredicate::SLT, i, to, ""));
         let [body, exit] = self.branch(frame, goes_on);
         self.builder.position_at_end(body);
+        OpenLoop { header, index, carried, exit }
+    }
+
+    /// An iteration; gives the next values of what the loop carries.
+    pub(super) fn emit_body(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        looped: &For,
+        i: IntValue<'ctx>,
+        carried: &[BasicValueEnum<'ctx>],
+    ) -> Vec<BasicValueEnum<'ctx>> {
         frame.set(looped.index, i.into());
-        looped.carried.iter().zip(&carried).for_each(|((x, _), phi)| frame.set(*x, phi.as_basic_value()));
+        looped.carried.iter().zip(carried).for_each(|((x, _), value)| frame.set(*x, *value));
         let next = self.emit_block(frame, &looped.body);
-        let suit = |((x, _), next): (&(Local, Operand), BasicValueEnum<'ctx>)| self.suited(frame, *x, next);
-        let next: Vec<_> = looped.carried.iter().zip(next).map(suit).collect();
-        self.leave_scopes(frame, opened);
-        let after = built(self.builder.build_int_nsw_add(i, self.i64().const_int(1, false), ""));
-        let end = self.branch_to(header);
+        looped.carried.iter().zip(next).map(|((x, _), next)| self.suited(frame, *x, next)).collect()
+    }
+
+    /// Ends the body of a loop, and stands behind the loop.
+    pub(super) fn close_loop(
+        &mut self,
+        frame: &Frame<'ctx, '_>,
+        looped: &For,
+        open: &OpenLoop<'ctx>,
+        next: &[BasicValueEnum<'ctx>],
+    ) {
+        let after = built(self.builder.build_int_nsw_add(open.index(), self.i64().const_int(1, false), ""));
+        let end = self.branch_to(open.header);
         self.end_loop(frame.function(), looped, end);
-        index.add_incoming(&[(&from, before), (&after, end)]);
-        for ((phi, init), next) in carried.iter().zip(&init).zip(&next) {
-            phi.add_incoming(&[(init, before), (next, end)]);
-        }
-        self.builder.position_at_end(exit);
-        looped.results.iter().zip(&carried).for_each(|(x, phi)| frame.set(*x, phi.as_basic_value()));
+        open.index.add_incoming(&[(&after, end)]);
+        open.carried.iter().zip(next).for_each(|(phi, next)| phi.add_incoming(&[(next, end)]));
+        self.builder.position_at_end(open.exit);
     }
 
     /// A recursive function must not run into the end of the stack.
