@@ -152,7 +152,7 @@ pub const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "beta_binomial",
-        n: 2000,
+        n: 10_000,
         size: "groups",
         wrt: &[1, 2],
         formulations: &[
