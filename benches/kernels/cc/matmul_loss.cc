@@ -6,49 +6,84 @@
 
 namespace {
 
-// row += sum over k of a_k b_k, four rows of b at a time.
-void combine(const double *__restrict a, const double *__restrict b, int64_t inner, int64_t n, double *__restrict row) {
-  int64_t k = 0;
-  for (; k + 4 <= inner; k += 4) {
-    const double a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3];
-    const double *b0 = b + k * n, *b1 = b0 + n, *b2 = b1 + n, *b3 = b2 + n;
-    for (int64_t j = 0; j < n; j++) {
-      row[j] += a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+// A matrix whose element at (i, k) is data[i * row + k * column].
+struct View {
+  const double *data;
+  int64_t row, column;
+};
+
+// Eight neighbours at any address.
+typedef double Pack __attribute__((vector_size(64), aligned(8), may_alias));
+
+constexpr int64_t ROWS = 8, COLUMNS = 8;
+
+// One tile of c += a b, its sums in registers.
+void tile(View a, const double *b, double *c, int64_t inner, int64_t n) {
+  Pack sums[ROWS] = {};
+  for (int64_t k = 0; k < inner; k++) {
+    const Pack row = *reinterpret_cast<const Pack *>(b + k * n);
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < ROWS; i++) {
+      sums[i] += a.data[i * a.row + k * a.column] * row;
     }
   }
-  for (; k < inner; k++) {
-    for (int64_t j = 0; j < n; j++) {
-      row[j] += a[k] * b[k * n + j];
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < ROWS; i++) {
+    *reinterpret_cast<Pack *>(c + i * n) += sums[i];
+  }
+}
+
+// What tiles leave: some rows, from some column on.
+void rest(View a, const double *__restrict b, double *__restrict c, int64_t rows, int64_t inner, int64_t from,
+          int64_t n) {
+  for (int64_t i = 0; i < rows; i++) {
+    for (int64_t k = 0; k < inner; k++) {
+      const double x = a.data[i * a.row + k * a.column];
+      for (int64_t j = from; j < n; j++) {
+        c[i * n + j] += x * b[k * n + j];
+      }
     }
   }
 }
 
-void residual(const double *a, const double *b, const double *c, int64_t inner, int64_t n, double *__restrict row) {
-  for (int64_t j = 0; j < n; j++) {
-    row[j] = -c[j];
+// c += a b; b and c have rows of n elements.
+void multiply(View a, const double *b, double *c, int64_t m, int64_t inner, int64_t n) {
+  const int64_t whole = n - n % COLUMNS;
+  int64_t i = 0;
+  for (; i + ROWS <= m; i += ROWS) {
+    const View rows{a.data + i * a.row, a.row, a.column};
+    for (int64_t j = 0; j < whole; j += COLUMNS) {
+      tile(rows, b + j, c + i * n + j, inner, n);
+    }
+    rest(rows, b, c + i * n, ROWS, inner, whole, n);
   }
-  combine(a, b, inner, n, row);
+  rest({a.data + i * a.row, a.row, a.column}, b, c + i * n, m - i, inner, 0, n);
+}
+
+void residual(const Input *in, double *r) {
+  const int64_t m = in[0].size[0], inner = in[0].size[1], n = in[1].size[1];
+  for (int64_t e = 0; e < m * n; e++) {
+    r[e] = -in[2].floats[e];
+  }
+  multiply({in[0].floats, inner, 1}, in[1].floats, r, m, inner, n);
 }
 
 } // namespace
 
 extern "C" void matmul_loss_value(const Input *in, double *out) {
-  const int64_t m = in[0].size[0], inner = in[0].size[1], n = in[1].size[1];
-  const double *a = in[0].floats, *b = in[1].floats, *c = in[2].floats;
-  std::vector<double> row(n);
+  const int64_t count = in[0].size[0] * in[1].size[1];
+  std::vector<double> r(count);
+  residual(in, r.data());
   double sum = 0.0;
-  for (int64_t i = 0; i < m; i++) {
-    residual(a + i * inner, b, c + i * n, inner, n, row.data());
-    for (int64_t j = 0; j < n; j++) {
-      sum += row[j] * row[j];
-    }
+  for (double x : r) {
+    sum += x * x;
   }
   *out = sum;
 }
 
 extern "C" void matmul_loss_gradient(const Input *in, double *__restrict out) {
   const int64_t m = in[0].size[0], inner = in[0].size[1], n = in[1].size[1];
-  const double *a = in[0].floats, *b = in[1].floats, *c = in[2].floats;
+  const double *a = in[0].floats, *b = in[1].floats;
   double *da = out, *db = da + m * inner, *dc = db + inner * n;
   std::vector<double> transposed(n * inner);
   for (int64_t k = 0; k < inner; k++) {
@@ -56,34 +91,13 @@ extern "C" void matmul_loss_gradient(const Input *in, double *__restrict out) {
       transposed[j * inner + k] = b[k * n + j];
     }
   }
+  residual(in, dc);
+  for (int64_t e = 0; e < m * n; e++) {
+    dc[e] *= 2.0;
+  }
   std::fill(da, dc, 0.0);
-  for (int64_t i = 0; i < m; i++) {
-    double *row = dc + i * n;
-    residual(a + i * inner, b, c + i * n, inner, n, row);
-    for (int64_t j = 0; j < n; j++) {
-      row[j] *= 2.0;
-    }
-    combine(row, transposed.data(), n, inner, da + i * inner);
-  }
-  int64_t i = 0;
-  for (; i + 4 <= m; i += 4) {
-    const double *r0 = dc + i * n, *r1 = r0 + n, *r2 = r1 + n, *r3 = r2 + n;
-    for (int64_t k = 0; k < inner; k++) {
-      const double *ak = a + i * inner + k;
-      const double a0 = ak[0], a1 = ak[inner], a2 = ak[2 * inner], a3 = ak[3 * inner];
-      double *to = db + k * n;
-      for (int64_t j = 0; j < n; j++) {
-        to[j] += a0 * r0[j] + a1 * r1[j] + a2 * r2[j] + a3 * r3[j];
-      }
-    }
-  }
-  for (; i < m; i++) {
-    for (int64_t k = 0; k < inner; k++) {
-      for (int64_t j = 0; j < n; j++) {
-        db[k * n + j] += a[i * inner + k] * dc[i * n + j];
-      }
-    }
-  }
+  multiply({dc, n, 1}, transposed.data(), da, m, n, inner);
+  multiply({a, 1, inner}, dc, db, inner, m, n);
   for (int64_t e = 0; e < m * n; e++) {
     dc[e] = -dc[e];
   }

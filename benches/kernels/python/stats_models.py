@@ -127,6 +127,24 @@ def elo_ratings(ratings, advantage, matches, scores):
     return (jax.nn.softplus(d) - scores * d).sum() + 0.05 * (ratings * ratings).sum()
 
 
+def elo_updates(start, k, matches, scores):
+    def step(r, match):
+        (a, b), score = match
+        e = score - jax.nn.sigmoid(r[a] - r[b])
+        return r.at[a].add(k * e).at[b].add(-k * e), e * e
+
+    _, errors = lax.scan(step, start, (matches, scores))
+    return errors.sum()
+
+
+def score_matching(w, b, xs):
+    t = jnp.tanh(xs @ w.T + b)
+    s = 1.0 - t * t
+    g = xs + s @ w
+    traces = xs.shape[1] - 2.0 * (t * s) @ (w * w).sum(1)
+    return (0.5 * (g * g).sum(1) - traces).mean()
+
+
 PROGRAMS = {
     "gmm_flat": (gmm_flat, (0, 1, 2)),
     "mvn_loglik": (mvn_loglik, (0, 1)),
@@ -144,4 +162,6 @@ PROGRAMS = {
     "beta_binomial": (beta_binomial, (0, 1)),
     "matern_kernel": (matern_kernel, (0, 1, 2)),
     "elo_ratings": (elo_ratings, (0, 1)),
+    "elo_updates": (elo_updates, (0, 1)),
+    "score_matching": (score_matching, (0, 1)),
 }

@@ -20,6 +20,7 @@ pub const KERNELS: &[Kernel] = &[
         size: "points",
         wrt: &[],
         formulations: &[
+            ("append", include_str!("../ks/gp_likelihood_append.ks")),
             ("columns", include_str!("../ks/gp_likelihood_columns.ks")),
             ("rows", include_str!("../ks/gp_likelihood_rows.ks")),
             ("schur", include_str!("../ks/gp_likelihood_schur.ks")),
@@ -31,6 +32,7 @@ pub const KERNELS: &[Kernel] = &[
         size: "rows",
         wrt: &[],
         formulations: &[
+            ("append", include_str!("../ks/triangular_solve_append.ks")),
             ("axpy", include_str!("../ks/triangular_solve_axpy.ks")),
             ("recursive", include_str!("../ks/triangular_solve_recursive.ks")),
             ("rows", include_str!("../ks/triangular_solve_rows.ks")),

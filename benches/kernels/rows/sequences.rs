@@ -82,7 +82,7 @@ pub const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "polynomial_horner",
-        n: 10_000,
+        n: 30_000,
         size: "points, degree 30",
         wrt: &[1, 2],
         formulations: &[
@@ -93,7 +93,7 @@ pub const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "affine_chain",
-        n: 10_000,
+        n: 20_000,
         size: "maps",
         wrt: &[],
         formulations: &[
@@ -104,7 +104,7 @@ pub const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "option_tree",
-        n: 200,
+        n: 400,
         size: "steps",
         wrt: &[1, 2, 3, 4],
         formulations: &[

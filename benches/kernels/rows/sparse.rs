@@ -71,7 +71,7 @@ pub const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "histogram_soft",
-        n: 10_000,
+        n: 20_000,
         size: "numbers, 64 bins",
         wrt: &[1],
         formulations: &[
@@ -104,7 +104,7 @@ pub const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "jagged_mean",
-        n: 2_000,
+        n: 4_000,
         size: "vectors of about 20",
         wrt: &[1, 2],
         formulations: &[

@@ -152,7 +152,7 @@ pub const KERNELS: &[Kernel] = &[
     },
     Kernel {
         name: "beta_binomial",
-        n: 2000,
+        n: 10_000,
         size: "groups",
         wrt: &[1, 2],
         formulations: &[
@@ -182,6 +182,28 @@ pub const KERNELS: &[Kernel] = &[
             ("fold", include_str!("../ks/elo_ratings_fold.ks")),
             ("pairs", include_str!("../ks/elo_ratings_pairs.ks")),
             ("unzip", include_str!("../ks/elo_ratings_unzip.ks")),
+        ],
+    },
+    Kernel {
+        name: "score_matching",
+        n: 1000,
+        size: "points, d 8, hidden 32",
+        wrt: &[1, 2],
+        formulations: &[
+            ("hand", include_str!("../ks/score_matching_hand.ks")),
+            ("hessian", include_str!("../ks/score_matching_hessian.ks")),
+            ("hvp", include_str!("../ks/score_matching_hvp.ks")),
+        ],
+    },
+    Kernel {
+        name: "elo_updates",
+        n: 2000,
+        size: "matches of 100 players",
+        wrt: &[1, 2],
+        formulations: &[
+            ("build", include_str!("../ks/elo_updates_build.ks")),
+            ("deltas", include_str!("../ks/elo_updates_deltas.ks")),
+            ("recursive", include_str!("../ks/elo_updates_recursive.ks")),
         ],
     },
 ];
