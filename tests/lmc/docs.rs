@@ -212,7 +212,7 @@ fn the_passes_over_loops_are_listed() {
     let row =
         |pass: &loops::passes::Pass| format!("| `{}` | {} | {} |\n", pass.name, pass.purpose, order(pass.reorders));
     let rows: String = PASSES.iter().map(row).collect();
-    holds("codegen", "passes", &format!("| pass | does | order of sums |\n| --- | --- | --- |\n{rows}"));
+    holds("codegen", "passes", &format!("| pass | does | rounding |\n| --- | --- | --- |\n{rows}"));
 }
 
 /// The number at the end of a source, such as that of a figure.

@@ -12,6 +12,7 @@ mod coalesce_buffers;
 mod dce;
 mod delinearize;
 mod drop_checks;
+mod expand_powers;
 mod fuse_read_add_write;
 mod fusion;
 mod gvn;
@@ -70,6 +71,13 @@ pub const PASSES: &[Pass] = &[
         reorders: false,
         when: ALWAYS,
         work: PassWork::Module(rectangular::run),
+    },
+    Pass {
+        name: "expand_powers",
+        purpose: "multiplies for powers with small constant exponents, with fast math",
+        reorders: true,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: ALL, asks: Asks::Nothing, run: expand_powers::run }),
     },
     Pass {
         name: "gvn",
@@ -289,6 +297,7 @@ const ORDER: &[&str] = &[
     "inline",
     "arena_scopes",
     "rectangular",
+    "expand_powers",
     "gvn",
     "propagate_arguments",
     "hoist_allocs",
@@ -307,6 +316,7 @@ const ORDER: &[&str] = &[
     "delinearize",
     "gvn",
     "unroll",
+    "expand_powers",
     "gvn",
     "check_elimination",
     "loop_versioning",

@@ -29,7 +29,7 @@ pub struct Pass {
     pub name: &'static str,
     /// The purpose of the pass, with a verb first.
     pub purpose: &'static str,
-    /// Whether it may add up a sum in another order.
+    /// Whether it may round in another way: add up a sum in another order, say.
     pub reorders: bool,
     /// Returns whether it runs.
     pub(super) when: fn(Checks) -> bool,

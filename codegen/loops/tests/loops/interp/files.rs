@@ -96,7 +96,7 @@ fn all_files() {
             wrong.extend(runs_alike(pass, &module, &name, tolerance, &mut tally).err());
             reorders |= pass.reorders && runs_alike(pass, &module, &name, 0.0, &mut Tally::default()).is_err();
         }
-        assert_eq!(reorders, pass.reorders, "no example of {} adds up a sum in another order", pass.name);
+        assert_eq!(reorders, pass.reorders, "no example of {} rounds in another way", pass.name);
     }
     println!("{tally:#?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
