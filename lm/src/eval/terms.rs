@@ -14,10 +14,10 @@ const CALL_DEPTH: usize = 40_000;
 
 /// The values of the variables in scope: a list, the innermost first.
 #[derive(Clone, Default)]
-struct Env(Option<Rc<(u32, Val, Env)>>);
+pub(super) struct Env(Option<Rc<(u32, Val, Env)>>);
 
 impl Env {
-    fn with(&self, x: &Var, value: Val) -> Env {
+    pub(super) fn with(&self, x: &Var, value: Val) -> Env {
         Env(Some(Rc::new((x.id(), value, self.clone()))))
     }
 
@@ -70,6 +70,9 @@ impl Evaluator<'_> {
             });
         };
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
+        if let Some(reverse) = self.derivative_by_hand(name, &args) {
+            return self.call_by_hand(name, reverse, &args);
+        }
         let env = def.params.iter().zip(args).fold(Env::default(), |env, (x, v)| env.with(x, v));
         self.deeper(&def.body, &env)
     }
@@ -86,7 +89,7 @@ impl Evaluator<'_> {
         result
     }
 
-    fn eval(&self, e: &Expr, env: &Env) -> Outcome {
+    pub(super) fn eval(&self, e: &Expr, env: &Env) -> Outcome {
         match e.kind() {
             Kind::Const(c) => Ok(constant(c)),
             Kind::Var(x) => Ok(env.get(x)),
@@ -170,7 +173,7 @@ fn values(args: &[Value]) -> Vec<Val> {
 
 fn constant(c: &Constant) -> Val {
     match c {
-        Constant::Float(x) => Val::Float(*x),
+        Constant::Float(x) => Val::constant(*x),
         Constant::Integer(i) => Val::Integer(*i),
         Constant::Bool(b) => Val::Bool(*b),
         Constant::String(s) => Val::String(s.clone()),
