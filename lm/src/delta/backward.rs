@@ -117,7 +117,7 @@ impl ByPaths {
 }
 
 /// Returns the number of visits along all paths; none beyond 2^128.
-fn paths(trace: &Trace, seeds: &[(Place, f64)]) -> Option<u128> {
+pub(super) fn paths(trace: &Trace, seeds: &[(Place, f64)]) -> Option<u128> {
     let mut paths = vec![0u128; trace.len()];
     let mut sum = 0u128;
     for (place, _) in seeds {

@@ -7,7 +7,7 @@
 //! The ID of a node is its place, from 1. A link leads to what was there before, so terms of IDs have smaller IDs only
 //! (invariant 1 of sec. 2.5), and one ID is one term (invariant 2). The paper has a map of IDs; here it is a vector.
 
-use super::backward::{ByPaths, ReversePass, TooManyVisits};
+use super::backward::{ByPaths, ReversePass, TooManyVisits, paths};
 use super::rule::Rule;
 use crate::prim::Prim;
 use crate::term::FunName;
@@ -177,6 +177,11 @@ impl Traced {
     /// Errors: nodes would be visited more often than `limit`.
     pub fn by_paths(&self, cotangent: &[f64], limit: u64) -> Result<ByPaths, TooManyVisits> {
         ByPaths::new(&self.trace, &self.seeds(cotangent), limit)
+    }
+
+    /// Returns the number of visits along every path; none beyond 2^128.
+    pub fn paths(&self, cotangent: &[f64]) -> Option<u128> {
+        paths(&self.trace, &self.seeds(cotangent))
     }
 
     fn seeds(&self, cotangent: &[f64]) -> Vec<(Place, f64)> {
