@@ -8,7 +8,6 @@
 //! (invariant 1 of sec. 2.5), and one ID is one term (invariant 2). The paper has a map of IDs; here it is a vector.
 
 use super::backward::{ByPaths, ReversePass, TooManyVisits, paths};
-use super::rule::Rule;
 use crate::prim::Prim;
 use crate::term::FunName;
 use crate::value::Value;
@@ -141,17 +140,16 @@ impl Trace {
         Kinds { share: self.len(), scale, add: self.links.len() - self.len() }
     }
 
-    /// Returns the rules of the primitives of the trace, each once, in the order of their first nodes.
-    pub fn rules(&self) -> Vec<Rule> {
-        let mut found: Vec<Prim> = Vec::new();
+    /// Returns the operations, each with the number of its nodes, in the order of their first nodes.
+    pub fn operations(&self) -> Vec<(&Operation, usize)> {
+        let mut found: Vec<(&Operation, usize)> = Vec::new();
         for (operation, ..) in &self.nodes {
-            if let Operation::Prim(p) = operation
-                && !found.contains(p)
-            {
-                found.push(*p);
+            match found.iter_mut().find(|(known, _)| *known == operation) {
+                Some((_, count)) => *count += 1,
+                None => found.push((operation, 1)),
             }
         }
-        found.into_iter().map(Rule::of).collect()
+        found
     }
 }
 

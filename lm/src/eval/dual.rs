@@ -20,6 +20,7 @@ use crate::runtime_error::RuntimeError;
 use crate::term::{Derivative, FunName, Mode, Program};
 use crate::value::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Borrow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -63,10 +64,14 @@ impl Evaluator<'_> {
     }
 
     /// Returns the value of a primitive on numbers, with its Delta term.
-    pub(super) fn float(&self, p: Prim, args: &[&Val], value: f64) -> Outcome {
-        if args.iter().all(|x| x.place().is_none()) {
+    pub(super) fn float<V: Borrow<Val>>(&self, p: Prim, args: &[V], value: f64) -> Outcome {
+        if args.iter().all(|x| x.borrow().place().is_none()) {
             return Ok(Val::constant(value));
         }
+        self.dual_float(p, &args.iter().map(Borrow::borrow).collect::<Vec<_>>(), value)
+    }
+
+    fn dual_float(&self, p: Prim, args: &[&Val], value: f64) -> Outcome {
         let dual = self.dual(p);
         let plain = |x: &Val| if let Val::Float(x) = x { Val::constant(x.value) } else { x.clone() };
         let env = dual.params.iter().zip(args).fold(Env::default(), |env, (x, arg)| env.with(x, plain(arg)));

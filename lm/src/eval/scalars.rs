@@ -18,31 +18,30 @@ impl Evaluator<'_> {
     /// Evaluates the primitive `p`, whose application is the term `e`.
     pub(super) fn prim(&self, p: Prim, args: &[Val], e: &Expr) -> Outcome {
         use Prim::*;
-        let all: Vec<&Val> = args.iter().collect();
         match p {
             Libm(f) => {
                 let numbers: Vec<f64> = args.iter().map(Val::float).collect();
                 let value = f.at(&numbers).expect("so many arguments as the function has");
-                self.float(p, &all, value)
+                self.float(p, args, value)
             }
-            Sqrt => self.float(p, &all, args[0].float().sqrt()),
-            Powi => self.float(p, &all, args[0].float().powf(args[1].integer() as f64)),
+            Sqrt => self.float(p, args, args[0].float().sqrt()),
+            Powi => self.float(p, args, args[0].float().powf(args[1].integer() as f64)),
             Min => {
                 let [a, b] = [args[0].float(), args[1].float()];
-                self.float(p, &all, if a <= b { a } else { b })
+                self.float(p, args, if a <= b { a } else { b })
             }
             Max => {
                 let [a, b] = [args[0].float(), args[1].float()];
-                self.float(p, &all, if a >= b { a } else { b })
+                self.float(p, args, if a >= b { a } else { b })
             }
             Abs => match &args[0] {
-                Float(a) => self.float(p, &all, a.value.abs()),
+                Float(a) => self.float(p, args, a.value.abs()),
                 a => Ok(Integer(a.integer().wrapping_abs())),
             },
             Div => match (&args[0], &args[1]) {
                 (Integer(a), Integer(0)) => fail(ErrorKind::DivisionByZero(*a)),
                 (Integer(a), b) => Ok(Integer(a.wrapping_div(b.integer()))),
-                (a, b) => self.float(p, &all, a.float() / b.float()),
+                (a, b) => self.float(p, args, a.float() / b.float()),
             },
             Mul => match (&args[0], &args[1]) {
                 (Integer(a), b) => Ok(Integer(a.wrapping_mul(b.integer()))),

@@ -2,6 +2,7 @@
 //!
 //! Source: the report of `lm::delta`, Fig. 3 (dual numbers), Fig. 4 (an example) and Fig. 5 (the sweep).
 
+mod run;
 mod text;
 
 use super::argument::{Argument, lack_of_floats};
@@ -17,8 +18,9 @@ use lm::delta::TooManyVisits;
 use lm::eval::Evaluator;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::term::{Fun, FunName};
+use run::Run;
 use std::io::{Write, sink};
-use text::{Run, by_ids, by_paths, counts, duals, gradient, nodes};
+use text::{by_ids, by_paths, counts, duals, gradient, nodes};
 
 /// The most visits without IDs.
 const MOST_VISITS: u64 = 10_000_000;
@@ -74,7 +76,7 @@ pub fn demo(
     }
     let fun = input.measurable(name)?;
     is_differentiable(input, &fun)?;
-    let run = run(input, &fun, options, reading)?;
+    let run = traced(input, &fun, options, reading)?;
     let texts = [duals(&run), nodes(&run), back(input, name, &run, options)?, gradient(&run), counts(&run)];
     if is_shown(HEADINGS[0]) {
         let def = &input.pipeline.program().defs[name];
@@ -97,26 +99,27 @@ fn is_differentiable(input: &Input, fun: &Fun) -> Result<(), Failure> {
 }
 
 /// Runs the function at its point.
-fn run(input: &Input, fun: &Fun, options: &DeltaOptions, reading: &Reading) -> Result<Run, Failure> {
+fn traced(input: &Input, fun: &Fun, options: &DeltaOptions, reading: &Reading) -> Result<Run, Failure> {
     let given = ("--at", options.at.as_deref());
     let found = Argument::at_point(input, fun, given, reading.choices.clone(), reading.format, reading.watch)?;
     let Some((argument, mut input)) = found else {
+        let (name, ty) = (&fun.name, fun.argument());
+        let point = if fun.params.len() == 1 { "0.5" } else { "'(tuple 0.5 1.5)'" };
         return Err(Failure::Usage(format!(
-            "a trace needs a point: say an argument of `{}`, of type `{}`, as in `--at 0.5`; or define `example`",
-            fun.name,
-            fun.argument()
+            "a trace needs a point: say an argument of `{name}`, of type `{ty}`, by `--at EXPRESSION`, such as \
+             `--at {point}`; or define `example`"
         )));
     };
     let needed = argument.function().into_iter().try_for_each(|name| input.pipeline.require(name));
     needed.and_then(|()| input.pipeline.require_traced(&fun.name)).map_err(|error| input.underivable(error))?;
     let program = input.pipeline.program_as_written();
-    let traced = || -> Result<Run, RuntimeError> {
+    let run = || -> Result<Run, RuntimeError> {
         let point = argument.at(fun, None, 0, |name, args| Interpreter::new(&program).call(name, args))?;
         let args = parts(fun, &point);
         let traced = Evaluator::new(&program, sink()).trace(&fun.name, &args)?;
         Ok(Run { params: program.defs[&fun.name].params.clone(), args, point, traced })
     };
-    reading.watch.timings.time("tracing", traced).map_err(|error| argument.stopped(&input, &error))
+    reading.watch.timings.time("tracing", run).map_err(|error| argument.stopped(&input, &error))
 }
 
 /// Returns the sweep back, by IDs or along paths.
