@@ -104,9 +104,8 @@ impl Rule {
             Term::Same(i) => d(i),
             Term::Scale(k, i) => format!("(Scale {} {})", self.factor(k), d(i)),
             Term::Add(terms) => {
-                let mut terms: Vec<String> = terms.iter().map(|term| self.term(term)).collect();
-                let last = terms.pop().unwrap_or_else(|| "Zero".into());
-                terms.iter().rfold(last, |rest, term| format!("(Add {term} {rest})"))
+                let terms = terms.iter().map(|term| self.term(term));
+                terms.reduce(|sum, term| format!("(Add {sum} {term})")).unwrap_or_else(|| "Zero".into())
             }
             Term::If(c, a, b) => format!("(if {} then {} else {})", self.text(c), self.term(a), self.term(b)),
         }

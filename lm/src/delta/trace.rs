@@ -1,7 +1,7 @@
 //! Holds the Delta terms of a run, a node for each operation on Floats.
 //!
 //! ```text
-//! a node of n links:  Share id (Add (Scale k1 d1) (Add .. (Scale kn dn)))      d: an input, or a node of smaller ID
+//! a node of n links:  Share id (Add (Add (Scale k1 d1) (Scale k2 d2)) ..)      d: an input, or a node of smaller ID
 //! ```
 //!
 //! The ID of a node is its place, from 1. A link leads to what was there before, so terms of IDs have smaller IDs only

@@ -1,8 +1,8 @@
 //! Defines the primitives on tensors.
 
-use super::dual::Sum;
 use super::evaluator::{Evaluator, fail};
 use super::map::neutral_unless_empty;
+use super::sum::Sum;
 use super::value::{Outcome, Val, numbers};
 use super::vector::{add, common_size, neutral, zero};
 use crate::prim::Prim;

@@ -1,6 +1,6 @@
 //! Holds the state of the naive evaluator.
 
-use super::dual::Recorder;
+use super::recorder::Recorder;
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::{Program, Span};
 use std::cell::{Cell, RefCell};

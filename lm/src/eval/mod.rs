@@ -19,10 +19,14 @@
 
 mod arrays;
 mod dual;
+mod environment;
 mod evaluator;
 mod map;
+mod recorder;
 mod scalars;
+mod sum;
 mod terms;
+mod traced;
 mod value;
 mod vector;
 

@@ -147,6 +147,37 @@ impl Val {
         if let Val::Function(f) = self { f } else { panic!("{self:?} is no function") }
     }
 
+    /// Returns whether all Floats of the value can be seen.
+    pub fn is_data(&self) -> bool {
+        match self {
+            Val::Float(_) | Val::Integer(_) | Val::Bool(_) | Val::String(_) => true,
+            Val::Tuple(parts) => parts.iter().all(Val::is_data),
+            Val::Tensor(v) => v.elements.iter().all(Val::is_data),
+            Val::Record(_) | Val::Map(_) | Val::Function(_) | Val::Finite(_) => false,
+        }
+    }
+
+    /// Returns the Floats of the value that can be seen, in order.
+    pub fn floats(&self) -> Vec<Number> {
+        match self {
+            Val::Float(x) => vec![*x],
+            Val::Tuple(parts) => parts.iter().flat_map(Val::floats).collect(),
+            Val::Tensor(v) => v.elements.iter().flat_map(Val::floats).collect(),
+            Val::Integer(_) | Val::Bool(_) | Val::String(_) => vec![],
+            Val::Record(_) | Val::Map(_) | Val::Function(_) | Val::Finite(_) => vec![],
+        }
+    }
+
+    /// Returns the value with other Floats, which are asked for in order.
+    pub fn with_floats(&self, other: &mut impl FnMut(f64) -> Val) -> Val {
+        match self {
+            Val::Float(x) => other(x.value),
+            Val::Tuple(parts) => Val::Tuple(parts.iter().map(|x| x.with_floats(other)).collect()),
+            Val::Tensor(v) => Val::tensor_of(v.size.clone(), v.elements.iter().map(|x| x.with_floats(other)).collect()),
+            rest => rest.clone(),
+        }
+    }
+
     /// Returns `self(x)`.
     pub fn call(&self, cx: &Evaluator, x: Val) -> Outcome {
         self.as_function()(cx, x)

@@ -55,15 +55,13 @@ impl Run {
         match node.links.len() {
             1 => format!("Share {id} {}", terms.next().expect("one term")),
             n if n <= TERMS => {
-                let terms: Vec<String> = terms.collect();
-                let (last, before) = terms.split_last().expect("more than one");
-                let sum = before.iter().rfold(last.clone(), |rest, term| format!("(Add {term} {rest})"));
+                let sum = terms.reduce(|sum, term| format!("(Add {sum} {term})")).expect("more than one term");
                 format!("Share {id} {sum}")
             }
             n => {
                 let (first, second) = (terms.next().expect("many terms"), terms.next().expect("many terms"));
                 let last = self.term(&node.links[n - 1]);
-                format!("Share {id} (Add {first} (Add {second} .. {last})), {n} terms")
+                format!("Share {id} (Add (Add {first} {second}) .. {last}), {n} terms")
             }
         }
     }
