@@ -138,6 +138,9 @@ fn kinks_are_those_of_the_laws() {
     assert_eq!(gradient(&traced(text, "largest", &two(f64::NAN, 1.0))), [0.0, 1.0]);
     assert_eq!(gradient(&traced(text, "size_of", &[Value::Float(0.0)])), [-1.0]);
     assert!(gradient(&traced("(def f Float (x : Float) (sqrt x))", "f", &[Value::Float(-1.0)]))[0].is_nan());
+    // What the value does not use is not visited, so 0 meets no partial derivative that is none.
+    let unused = "(def f Float (x : Float) (min (sqrt x) 1.0))";
+    assert_eq!(gradient(&traced(unused, "f", &[Value::Float(-1.0)])), [0.0]);
     // A branch that is not taken has no node, so 0 meets no infinite partial derivative.
     let v = Value::vector([0.0, 4.0, -1.0].map(Value::Float).to_vec());
     assert_eq!(gradient(&traced(text, "root", &[v])), [0.0, 0.25, 0.0]);
