@@ -187,10 +187,7 @@ fn check_written(
     watch: &Watch,
 ) -> Result<(Written, Checked), Failure> {
     if text.text().trim().is_empty() {
-        return Err(Failure::Usage(format!(
-            "`{}` is empty: say an expression, such as `example` or `model {SIZE}`",
-            text.name()
-        )));
+        return Err(Failure::Usage(format!("`{}` is empty: say an expression, such as `example`", text.name())));
     }
     let program = input.pipeline.program();
     let is_taken = |name: &FunName| input.places.keys().any(|known| known.base == name.base);
