@@ -49,4 +49,5 @@ demos! {
     "ode" "ode" "a differential equation, integrated by a Runge-Kutta method";
     "det" "det" "a determinant by Gaussian elimination with partial pivoting";
     "minors" "minors" "a determinant by expansion along the first row, which is recursive";
+    "paper004" "fig4" "examples of the report on dual numbers with Delta terms; `--derivation delta` traces them";
 }

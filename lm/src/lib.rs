@@ -1,6 +1,7 @@
 //! `lm`: types, terms, linear maps, their laws and their meaning. Knows nothing of files or LLVM.
 
 pub mod alpha;
+pub mod delta;
 pub mod destination;
 pub mod effect;
 pub mod endless;

@@ -65,9 +65,41 @@ impl Argument {
             can_be_generated(options, fun)?;
             return Ok((Argument::Generated, None));
         };
-        let (written, checked) = check_written(input, fun, &text, options, choices, format, watch)?;
+        let (written, checked) = check_written(input, fun, &text, choices, format, watch)?;
+        let name = text.name();
+        match (uses_size(&written, &checked), options.sizes.is_empty()) {
+            (true, true) => {
+                return Err(Failure::Usage(format!("`{name}` uses {SIZE}: say which, `--sizes 100,1000`")));
+            }
+            (false, false) => {
+                return Err(Failure::Usage(format!("`{name}` does not use {SIZE}, so `--sizes` means nothing")));
+            }
+            _ => {}
+        }
         let extended = input.extended(written.program.clone(), checked, watch);
         Ok((Argument::Written(Box::new(written)), Some(extended)))
+    }
+
+    /// Returns the argument of a function that an option gives, or the program's `example`; and the program with it.
+    /// None where neither is there.
+    ///
+    /// Errors: the text is no expression of the argument's type, or uses a size.
+    pub fn at_point(
+        input: &Input,
+        fun: &Fun,
+        (option, text): (&str, Option<&str>),
+        choices: Choices,
+        format: ErrorFormat,
+        watch: &Watch,
+    ) -> Result<Option<(Argument, Input)>, Failure> {
+        let given = text.map(|text| Source::new(option, text));
+        let Some(text) = given.or_else(|| example_of(input, fun)) else { return Ok(None) };
+        let (written, checked) = check_written(input, fun, &text, choices, format, watch)?;
+        if uses_size(&written, &checked) {
+            return Err(Failure::Usage(format!("`{option}` uses {SIZE}, which is no number here: write one")));
+        }
+        let extended = input.extended(written.program.clone(), checked, watch);
+        Ok(Some((Argument::Written(Box::new(written)), extended)))
     }
 
     /// Returns the function that gives a written argument.
@@ -126,29 +158,36 @@ pub fn lack_of_floats(fun: &Fun) -> Option<&'static str> {
 
 /// Returns the argument that an option or the program gives.
 fn given(options: &PointOptions, input: &Input, fun: &Fun) -> Option<Source> {
-    let example = || example(input.pipeline.program(), &fun.name).filter(|_| options.sizes.is_empty());
     match &options.input {
         Some(text) => Some(Source::new("--input", text)),
-        None => example().map(|name| Source::new("example", &name.base)),
+        None => example_of(input, fun).filter(|_| options.sizes.is_empty()),
     }
+}
+
+/// Returns the program's `example` as an argument, if it fits.
+fn example_of(input: &Input, fun: &Fun) -> Option<Source> {
+    example(input.pipeline.program(), &fun.name).map(|name| Source::new("example", &name.base))
+}
+
+/// Returns whether a written argument uses the size.
+fn uses_size(written: &Written, checked: &Checked) -> bool {
+    let def = &checked.program.defs[&written.name];
+    free_variables(&def.body).contains(&def.params[0])
 }
 
 /// Checks an argument given as text.
 ///
-/// Errors: the text is no expression of the argument's type, or the sizes do not fit it.
+/// Errors: the text is no expression of the argument's type.
 fn check_written(
     input: &Input,
     fun: &Fun,
     text: &Source,
-    options: &PointOptions,
     choices: Choices,
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Written, Checked), Failure> {
     if text.text().trim().is_empty() {
-        return Err(Failure::Usage(format!(
-            "`--input` is empty: say an expression, such as `example` or `model {SIZE}`"
-        )));
+        return Err(Failure::Usage(format!("`{}` is empty: say an expression, such as `example`", text.name())));
     }
     let program = input.pipeline.program();
     let is_taken = |name: &FunName| input.places.keys().any(|known| known.base == name.base);
@@ -163,13 +202,7 @@ fn check_written(
         }
         None => shown(text, &written.placed(errors), format),
     })?;
-    let def = &checked.program.defs[&written.name];
-    let uses_size = free_variables(&def.body).contains(&def.params[0]);
-    match (uses_size, options.sizes.is_empty()) {
-        (true, true) => Err(Failure::Usage(format!("`--input` uses {SIZE}: say which, `--sizes 100,1000`"))),
-        (false, false) => Err(Failure::Usage(format!("`--input` does not use {SIZE}, so `--sizes` means nothing"))),
-        _ => Ok((written, checked)),
-    }
+    Ok((written, checked))
 }
 
 /// Returns the words `has type T` if the argument's text has a wrong type.

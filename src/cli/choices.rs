@@ -10,6 +10,7 @@ use crate::ks::source::Source;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use lm::strategy::VARIANTS;
+use std::sync::LazyLock;
 
 /// The derivation, and the states that are kept.
 #[derive(clap::Args)]
@@ -46,13 +47,81 @@ impl ChoiceOptions {
     ///
     /// Errors: those of the file of strategies.
     pub fn choices_to_show(&self, format: ErrorFormat) -> Result<Choices, Failure> {
-        let checkpoint = self.checkpoint.checkpoint.unwrap_or(Checkpoint::None);
-        Ok(Choices {
-            derivation: self.derivation,
-            checkpoint,
-            strategies: self.strategy.strategies(format)?,
-            ..Choices::default()
-        })
+        choices_to_show(self.derivation, &self.checkpoint, &self.strategy, format)
+    }
+}
+
+fn choices_to_show(
+    derivation: Derivation,
+    checkpoint: &CheckpointOption,
+    strategy: &StrategyOption,
+    format: ErrorFormat,
+) -> Result<Choices, Failure> {
+    let checkpoint = checkpoint.checkpoint.unwrap_or(Checkpoint::None);
+    let strategies = strategy.strategies(format)?;
+    Ok(Choices { derivation, checkpoint, strategies, ..Choices::default() })
+}
+
+/// The derivation that is shown, and the states that are kept.
+#[derive(clap::Args)]
+pub struct ShownChoiceOptions {
+    /// The derivation of the derivatives.
+    #[arg(long, value_enum, default_value_t)]
+    derivation: Shown,
+    #[command(flatten)]
+    checkpoint: CheckpointOption,
+    #[command(flatten)]
+    strategy: StrategyOption,
+}
+
+impl ShownChoiceOptions {
+    /// Returns the choices, as [`ChoiceOptions::choices_to_show`] does.
+    ///
+    /// Errors: those of the file of strategies.
+    pub fn choices(&self, format: ErrorFormat) -> Result<Choices, Failure> {
+        let derivation = match self.derivation {
+            Shown::Derivation(derivation) => derivation,
+            Shown::Delta => Derivation::default(),
+        };
+        choices_to_show(derivation, &self.checkpoint, &self.strategy, format)
+    }
+
+    /// Returns whether a trace is to be shown.
+    pub fn is_delta(&self) -> bool {
+        self.derivation == Shown::Delta
+    }
+}
+
+/// What can be shown of derivatives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// The stages of a derivation.
+    Derivation(Derivation),
+    /// A run on dual numbers, which is no program.
+    Delta,
+}
+
+impl Default for Shown {
+    fn default() -> Shown {
+        Shown::Derivation(Derivation::default())
+    }
+}
+
+impl ValueEnum for Shown {
+    fn value_variants<'a>() -> &'a [Shown] {
+        static ALL: LazyLock<Vec<Shown>> =
+            LazyLock::new(|| Derivation::ALL.into_iter().map(Shown::Derivation).chain([Shown::Delta]).collect());
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Shown::Derivation(derivation) => derivation.to_possible_value(),
+            Shown::Delta => Some(PossibleValue::new("delta").help(
+                "Dual numbers with Delta terms: a trace of a run at the point `--at`, and a sweep back over it \
+                 (*Dual-numbers reverse AD for arrays*, Figs. 1-5). No other command takes it, since it makes no code",
+            )),
+        }
     }
 }
 

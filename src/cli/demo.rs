@@ -1,6 +1,7 @@
 //! `lmc demo`.
 
-use super::choices::ChoiceOptions;
+use super::choices::ShownChoiceOptions;
+use super::delta::{self, DeltaOptions, Reading};
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
@@ -37,7 +38,9 @@ pub struct DemoOptions {
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
     #[command(flatten)]
-    choices: ChoiceOptions,
+    choices: ShownChoiceOptions,
+    #[command(flatten)]
+    delta: DeltaOptions,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -68,6 +71,16 @@ fn derive(options: &DemoOptions, format: ErrorFormat, watch: &Watch, out: &mut d
         Some(demo) => of_demo(demo, options, format, watch)?,
         None => of_files(options, format, watch)?,
     };
+    if options.choices.is_delta() {
+        let function = traceable(functions, options)?;
+        let (shown, stage) = (&options.shown, options.stage.as_deref());
+        let choices = options.choices.choices(format)?;
+        let reading = Reading { shown, stage, choices, format, watch };
+        return delta::demo(&input, &function, &options.delta, &reading, out);
+    }
+    if options.delta.is_given() {
+        return Err(Failure::Usage("`--at` and `--no-sharing` are for `--derivation delta`".into()));
+    }
     for function in functions {
         let function = input.with_respect_to(function, &options.wrt)?;
         let stages = match options.rules {
@@ -80,6 +93,24 @@ fn derive(options: &DemoOptions, format: ErrorFormat, watch: &Watch, out: &mut d
         input.warn_at(warnings.into_iter());
     }
     Ok(())
+}
+
+/// Returns the function to trace.
+///
+/// Errors: there are several, or an option is for derivations that make programs.
+fn traceable(functions: Vec<FunName>, options: &DemoOptions) -> Result<FunName, Failure> {
+    let foreign = if options.shown.trace { Some("--trace") } else { None };
+    if let Some(option) = foreign.or((!options.wrt.is_empty()).then_some("--wrt")) {
+        let message = "a trace has no rewrites, and its gradient has all inputs";
+        return Err(Failure::Usage(format!("`{option}` does not go with `--derivation delta`: {message}")));
+    }
+    match <[FunName; 1]>::try_from(functions) {
+        Ok([one]) => Ok(one),
+        Err(several) => {
+            let names: Vec<String> = several.iter().map(|name| format!("`{name}`")).collect();
+            Err(Failure::Usage(format!("a trace is of one function: say which by `--fun`, of {}", names.join(", "))))
+        }
+    }
 }
 
 /// Returns a warning of the loops that depend on the direction, at the stage that has the cost, and at the first one.
@@ -126,7 +157,7 @@ fn of_demo(
 ) -> Result<(Input, Vec<FunName>), Failure> {
     let input = Input::check(
         Source::new(&format!("demos/{}.ks", demo.name), demo.text),
-        options.choices.choices_to_show(format)?,
+        options.choices.choices(format)?,
         format,
         watch,
     )?;
@@ -140,7 +171,7 @@ fn of_files(options: &DemoOptions, format: ErrorFormat, watch: &Watch) -> Result
     if let Some(name) = options.names.iter().find(is_name) {
         return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
     }
-    let input = Input::read_for(&options.names, options.choices.choices_to_show(format)?, format, watch)?;
+    let input = Input::read_for(&options.names, options.choices.choices(format)?, format, watch)?;
     let mut functions = input.chosen(&options.fun)?;
     let program = input.pipeline.program();
     let is_between_values = |f: &FunName| !takes_or_gives_map(&program.defs[f].fun);

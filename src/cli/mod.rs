@@ -10,6 +10,7 @@ mod check;
 mod choices;
 mod compile;
 mod cost;
+mod delta;
 mod demo;
 mod dump;
 mod error_format;

@@ -8,7 +8,7 @@ use crate::trace;
 use clap::ValueEnum;
 use lm::notation::infix::{self, definition};
 use lm::notation::ks;
-use lm::term::{FunName, Program};
+use lm::term::{Def, FunName, Program};
 use loops::interface::names_of_result;
 use std::io::Write;
 
@@ -70,10 +70,43 @@ impl StageOptions {
     }
 }
 
+impl StageOptions {
+    /// Prints what is no program under a heading, line by line.
+    pub fn print_lines(&self, heading: &str, text: &str, out: &mut dyn Write) -> Result<(), Failure> {
+        self.print_heading(heading, out)?;
+        text.lines().try_for_each(|line| writeln!(out, "{}{line}", self.mark()))?;
+        Ok(writeln!(out)?)
+    }
+
+    fn print_heading(&self, heading: &str, out: &mut dyn Write) -> Result<(), Failure> {
+        let mark = self.mark();
+        Ok(writeln!(out, "{mark}{RULE}\n{mark}{heading}\n{mark}{RULE}")?)
+    }
+
+    /// Returns the start of each line of text: in KS-Lisp it is a comment, so that the output is a program stage by
+    /// stage.
+    fn mark(&self) -> &'static str {
+        if self.format == Notation::Ks { "; " } else { "" }
+    }
+
+    /// Prints a definition under a heading.
+    pub fn print_definition(&self, heading: &str, def: &Def, out: &mut dyn Write) -> Result<(), Failure> {
+        self.print_heading(heading, out)?;
+        Ok(writeln!(out, "{}\n", self.definition(def).trim_end())?)
+    }
+
+    fn definition(&self, def: &Def) -> String {
+        match self.format {
+            Notation::Infix => definition(def, infix::Format::Plain, WIDTH),
+            Notation::Unicode => definition(def, infix::Format::Signs, WIDTH),
+            Notation::Ks => ks::def(def, WIDTH),
+        }
+    }
+}
+
 fn print_stage(stage: &Stage, program: &Program, options: &StageOptions, out: &mut dyn Write) -> Result<(), Failure> {
-    // In KS-Lisp the headings are comments, so that the output is a program stage by stage.
-    let mark = if options.format == Notation::Ks { "; " } else { "" };
-    writeln!(out, "{mark}{RULE}\n{mark}{}\n{mark}{RULE}", stage.heading)?;
+    let mark = options.mark();
+    options.print_heading(&stage.heading, out)?;
     if let Some(record) = &stage.record {
         writeln!(out, "{mark}it records {record}")?;
     }
@@ -95,8 +128,7 @@ fn print_stage(stage: &Stage, program: &Program, options: &StageOptions, out: &m
     let text = match (options.format, &stage.category) {
         (Notation::Infix | Notation::Unicode, Some(category)) => cl::print::definition(category, signs, WIDTH),
         (Notation::Ks, Some(category)) => cl::write::definition(category, WIDTH),
-        (Notation::Infix | Notation::Unicode, None) => definition(&stage.def, signs, WIDTH),
-        (Notation::Ks, None) => ks::def(&stage.def, WIDTH),
+        (_, None) => options.definition(&stage.def),
     };
     writeln!(out, "{}\n", text.trim_end())?;
     Ok(())

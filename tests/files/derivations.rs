@@ -91,7 +91,7 @@ fn of_case(path: &Path) -> Outcome {
 }
 
 /// The functions of a program that can be compared without being told where.
-fn checkable(p: &Pipeline) -> Vec<FunName> {
+pub(super) fn checkable(p: &Pipeline) -> Vec<FunName> {
     let program = p.program();
     let names = program.defs.keys().filter(|f| f.derivations.is_empty() && *f.base != *"main");
     names.filter(|f| is_worth_checking(program, f)).cloned().collect()
@@ -141,7 +141,7 @@ fn difference(one: &Result<Derivatives, String>, two: &Result<Derivatives, Strin
 }
 
 /// Equal in form, and in each component up to rounding. Infinite and undefined ones are alike.
-fn is_close(a: &Value, b: &Value) -> bool {
+pub(super) fn is_close(a: &Value, b: &Value) -> bool {
     let (a, b) = (a.floats(), b.floats());
     let finite = a.iter().chain(&b).filter(|x| x.is_finite());
     let scale = finite.fold(CANCELLED, |scale: f64, x| scale.max(x.abs()));
@@ -179,7 +179,7 @@ fn derivatives_or_panic(text: &str, derivation: Derivation, functions: Functions
 }
 
 /// A point at which the function has a value, with that: the program's `point` or `example`, or a random one.
-fn point(p: &Pipeline, f: &FunName) -> Option<(Value, Value)> {
+pub(super) fn point(p: &Pipeline, f: &FunName) -> Option<(Value, Value)> {
     const TRIES: u64 = 100;
     let given = |name: &str| p.program().defs.get(&FunName::base(name)).filter(|def| def.fun.result == argument(p, f));
     let mut points: Vec<Value> = Vec::new();

@@ -11,6 +11,7 @@ mod campaign;
 mod category;
 mod cost;
 mod cost_arrays;
+mod delta;
 mod derivations;
 mod derivatives;
 mod derivatives_of_arrays;
@@ -46,6 +47,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     category::tests,
     cost::tests,
     cost_arrays::tests,
+    delta::tests,
     derivations::tests,
     derivatives::tests,
     derivatives_of_arrays::tests,

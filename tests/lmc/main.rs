@@ -15,6 +15,7 @@ mod code_size;
 mod compare;
 mod cost;
 mod counts;
+mod delta;
 mod derive;
 mod directory;
 mod docs;

@@ -2,6 +2,7 @@
 
 use super::evaluator::{Evaluator, fail};
 use super::map::neutral_unless_empty;
+use super::sum::Sum;
 use super::value::{Outcome, Val, numbers};
 use super::vector::{add, common_size, neutral, zero};
 use crate::prim::Prim;
@@ -24,14 +25,14 @@ impl Evaluator<'_> {
             }
             (Prim::SumBuild, [n, f]) => {
                 let terms = indices(&size(n)?).into_iter().map(|i| f.call(self, i));
-                sum(terms, ty)
+                sum(self, terms, ty)
             }
             (Prim::SumBuild, [w, n, f]) => {
                 let indices = indices(&size(n)?);
                 let start = neutral_unless_empty(indices.len() as i64, w);
-                indices.into_iter().try_fold(start, |sum, i| add(&sum, &f.call(self, i)?))
+                indices.into_iter().try_fold(start, |sum, i| add(self, &sum, &f.call(self, i)?))
             }
-            (Prim::Sum, [v]) => sum(v.tensor().elements.iter().cloned().map(Ok), ty),
+            (Prim::Sum, [v]) => sum(self, v.tensor().elements.iter().cloned().map(Ok), ty),
             (Prim::Imax, [v]) => {
                 let mut best = 0;
                 let mut largest = v.tensor().element(&Val::Integer(0))?;
@@ -115,7 +116,7 @@ impl Evaluator<'_> {
                 let mut elements = v.tensor().elements.clone();
                 for pair in &pairs.tensor().elements {
                     let at = v.tensor().offset(&pair.tuple()[0])?;
-                    elements[at] = add(&elements[at], &pair.tuple()[1])?;
+                    elements[at] = add(self, &elements[at], &pair.tuple()[1])?;
                 }
                 Ok(Val::tensor_of(v.tensor().size.clone(), elements))
             }
@@ -126,11 +127,11 @@ impl Evaluator<'_> {
                 Ok(Val::tensor_of(w.tensor().size.clone(), elements))
             }
             (Prim::Loop, [n, f, start, w]) => self.eval_loop(n.integer(), f, start, w),
-            (Prim::Into, [w, e]) => into(w, e),
+            (Prim::Into, [w, e]) => into(self, w, e),
             (Prim::Bench, [f]) => {
                 let start = Instant::now();
                 f.call(self, Val::Tuple(vec![]))?;
-                Ok(Val::Float(start.elapsed().as_secs_f64()))
+                Ok(Val::constant(start.elapsed().as_secs_f64()))
             }
             _ => panic!("{} has no meaning on {args:?}", p.name()),
         }
@@ -143,7 +144,7 @@ impl Evaluator<'_> {
         for i in 0..n {
             let pair = f.call(self, Val::Tuple(vec![Val::Integer(i), state]))?;
             state = pair.tuple()[0].clone();
-            sum = add(&sum, &pair.tuple()[1])?;
+            sum = add(self, &sum, &pair.tuple()[1])?;
         }
         Ok(Val::Tuple(vec![state, sum]))
     }
@@ -152,16 +153,16 @@ impl Evaluator<'_> {
 /// Returns `e`, which has w's shape, or is a pair whose second component has it.
 ///
 /// Errors: it has another shape.
-fn into(w: &Val, e: &Val) -> Outcome {
+fn into(cx: &Evaluator, w: &Val, e: &Val) -> Outcome {
     match (w, e) {
         (Val::Tuple(ws), Val::Tuple(es)) => match (ws.as_slice(), es.as_slice()) {
             // A value has no zero: its witness is a unit.
             ([Val::Tuple(unit), w], [value, e]) if unit.is_empty() => {
-                Ok(Val::Tuple(vec![value.clone(), add(&neutral(w), e)?]))
+                Ok(Val::Tuple(vec![value.clone(), add(cx, &neutral(w), e)?]))
             }
-            _ => add(&neutral(w), e),
+            _ => add(cx, &neutral(w), e),
         },
-        _ => add(&neutral(w), e),
+        _ => add(cx, &neutral(w), e),
     }
 }
 
@@ -173,9 +174,13 @@ fn vector<'a>(elements: impl Iterator<Item = &'a Val>) -> Val {
 /// Returns the sum from left to right; over nothing, the zero of the type.
 ///
 /// Errors: the type has values of several shapes.
-fn sum(mut terms: impl Iterator<Item = Outcome>, ty: &Type) -> Outcome {
+fn sum(cx: &Evaluator, mut terms: impl Iterator<Item = Outcome>, ty: &Type) -> Outcome {
     match terms.next() {
-        Some(first) => terms.try_fold(first?, |sum, x| add(&sum, &x?)),
+        Some(first) => {
+            let mut sum = Sum::new(cx, first?)?;
+            terms.try_for_each(|x| sum.add(x?))?;
+            Ok(sum.end())
+        }
         None if ty.has_fixed_shape() => Ok(Val::dummy(ty)),
         None => fail(ErrorKind::ShapeUnknown),
     }

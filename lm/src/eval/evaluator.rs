@@ -1,5 +1,6 @@
 //! Holds the state of the naive evaluator.
 
+use super::recorder::Recorder;
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::{Program, Span};
 use std::cell::{Cell, RefCell};
@@ -10,12 +11,15 @@ pub struct Evaluator<'a> {
     pub(super) program: &'a Program,
     pub(super) output: RefCell<Box<dyn Write + 'a>>,
     pub(super) depth: Cell<usize>,
+    /// What is traced; none where no number has a place.
+    pub(super) recorder: RefCell<Option<Recorder>>,
 }
 
 impl<'a> Evaluator<'a> {
     /// Returns an evaluator whose `print` writes to `output`.
     pub fn new(program: &'a Program, output: impl Write + 'a) -> Evaluator<'a> {
-        Evaluator { program, output: RefCell::new(Box::new(output)), depth: Cell::new(0) }
+        let output = RefCell::new(Box::new(output) as Box<dyn Write + 'a>);
+        Evaluator { program, output, depth: Cell::new(0), recorder: RefCell::new(None) }
     }
 }
 

@@ -48,20 +48,21 @@ impl Map {
     }
 
     /// Returns `S(k)`.
-    pub fn scale(s: &Val, k: f64) -> Map {
-        Map::new(Space::of(s), Space::of(s), move |_, x| Ok(scale(k, x)))
+    pub fn scale(s: &Val, k: &Val) -> Map {
+        let k = k.clone();
+        Map::new(Space::of(s), Space::of(s), move |cx, x| scale(cx, &k, x))
     }
 
     /// Returns `r` to `r v`.
     pub fn scale_r(v: &Val) -> Map {
         let (space, v) = (Space::of(v), v.clone());
-        Map::new(Space::Float, space, move |_, r| Ok(scale(r.float(), &v)))
+        Map::new(Space::Float, space, move |cx, r| scale(cx, r, &v))
     }
 
     /// Returns `x` to `v . x`.
     pub fn dot(v: &Val) -> Map {
         let (space, v) = (Space::of(v), v.clone());
-        Map::new(space, Space::Float, move |cx, x| Ok(Val::Float(dot(cx, &v, x)?)))
+        Map::new(space, Space::Float, move |cx, x| dot(cx, &v, x))
     }
 
     /// Returns `m ⊕ n`.
@@ -119,7 +120,7 @@ impl Map {
     /// Returns the sum of the elements of tensors like `v`; `t` is the codomain where there is none.
     pub fn sum(v: &Val, t: &Type) -> Map {
         let codomain = v.tensor().elements.first().map_or(Space::of_type(t), Space::of);
-        Map::new(Space::of(v), codomain.clone(), move |_, x| sum_or_zero(x.tensor().elements.clone(), &codomain))
+        Map::new(Space::of(v), codomain.clone(), move |cx, x| sum_or_zero(cx, x.tensor().elements.clone(), &codomain))
     }
 
     /// Returns the `i`-th component, from 1, of tuples like `s`.
@@ -137,7 +138,7 @@ impl Map {
                 let m = f.call(cx, Val::Integer(i))?;
                 let pair = m.map().apply(cx, &Val::Tuple(vec![state, input.clone()]))?;
                 state = pair.tuple()[0].clone();
-                sum = add(&sum, &pair.tuple()[1])?;
+                sum = add(cx, &sum, &pair.tuple()[1])?;
             }
             Ok(Val::Tuple(vec![state, sum]))
         })
@@ -181,7 +182,7 @@ impl Map {
         Map::new(domain, codomain.clone(), move |cx, x| {
             let Val::Finite(values) = x else { return fail(ErrorKind::InfiniteSum) };
             let image = |(i, x): (&i64, &Val)| f.call(cx, Val::Integer(*i))?.map().apply(cx, x);
-            sum_or_zero(values.iter().map(image).collect::<Result<_, _>>()?, &codomain)
+            sum_or_zero(cx, values.iter().map(image).collect::<Result<_, _>>()?, &codomain)
         })
     }
 }
@@ -218,7 +219,7 @@ impl Space {
         let all = |spaces: &[Space]| spaces.iter().map(Space::zero).collect::<Result<Vec<Val>, _>>();
         Ok(match self {
             Space::Point => Val::Tuple(vec![]),
-            Space::Float => Val::Float(0.0),
+            Space::Float => Val::constant(0.0),
             Space::Tuple(parts) => Val::Tuple(all(parts)?),
             Space::Tensor(size, elements) => Val::tensor_of(size.clone(), all(elements)?),
             Space::Functions(_) => Val::Finite(Default::default()),
@@ -227,14 +228,14 @@ impl Space {
     }
 }
 
-/// A linear form on a space.
-type Form = Rc<dyn Fn(&Evaluator, Val) -> Result<f64, RuntimeError>>;
+/// A linear form on a space: it gives a Float.
+type Form = Rc<dyn Fn(&Evaluator, Val) -> Outcome>;
 
 /// Returns the vector whose product with each vector e of the basis is `form(e)`.
 fn components(cx: &Evaluator, space: &Space, form: Form) -> Outcome {
     Ok(match space {
         Space::Point => Val::Tuple(vec![]),
-        Space::Float => Val::Float(form(cx, Val::Float(1.0))?),
+        Space::Float => form(cx, Val::constant(1.0))?,
         Space::Tuple(parts) => Val::Tuple(each_part(cx, parts, form, Val::Tuple)?),
         Space::Tensor(size, parts) => {
             let shape = size.clone();
@@ -286,14 +287,14 @@ fn sum_of_images(cx: &Evaluator, ms: &[Rc<Map>], xs: &[Val], t: &Space) -> Outco
         image => image.map(Some),
     };
     let images = ms.iter().zip(xs).map(image).collect::<Result<Vec<_>, _>>()?;
-    sum_or_zero(images.into_iter().flatten().collect(), t)
+    sum_or_zero(cx, images.into_iter().flatten().collect(), t)
 }
 
 /// Returns the sum from left to right; over nothing, the zero of the space.
-fn sum_or_zero(terms: Vec<Val>, t: &Space) -> Outcome {
+fn sum_or_zero(cx: &Evaluator, terms: Vec<Val>, t: &Space) -> Outcome {
     let mut terms = terms.into_iter();
     match terms.next() {
-        Some(first) => terms.try_fold(first, |sum, x| add(&sum, &x)),
+        Some(first) => terms.try_fold(first, |sum, x| add(cx, &sum, &x)),
         None => t.zero(),
     }
 }

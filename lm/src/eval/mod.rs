@@ -10,16 +10,23 @@
 //! There are no destinations, no plans, no values changed in place and no counts. A function is a Rust
 //! closure. A linear map is one, too; its transpose follows from the law of adjoints alone, see `eval/map.rs`.
 //!
+//! [`Evaluator::trace`] evaluates dual numbers: each Float comes with its Delta term, see `eval/dual.rs`.
+//!
 //! It shares with the interpreter: the types of values and errors that enter and leave, the laws of the primitives'
 //! derivatives, and the rows of `libm`.
 //!
 //! Takes: a program and arguments. Gives: the value, or the first error from left to right.
 
 mod arrays;
+mod dual;
+mod environment;
 mod evaluator;
 mod map;
+mod recorder;
 mod scalars;
+mod sum;
 mod terms;
+mod traced;
 mod value;
 mod vector;
 

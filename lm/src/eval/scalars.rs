@@ -4,7 +4,7 @@
 
 use super::evaluator::{Evaluator, fail};
 use super::value::{Map, Outcome, Space, Val};
-use super::vector::{add, dot, negative, scale, sub, zero};
+use super::vector::{add, dot, negative, scale, sub, untraced, zero};
 use crate::prim::Prim;
 use crate::random::hash;
 use crate::runtime_error::ErrorKind;
@@ -20,26 +20,37 @@ impl Evaluator<'_> {
         use Prim::*;
         match p {
             Libm(f) => {
-                let args: Vec<f64> = args.iter().map(Val::float).collect();
-                Ok(Float(f.at(&args).expect("so many arguments as the function has")))
+                let numbers: Vec<f64> = args.iter().map(Val::float).collect();
+                let value = f.at(&numbers).expect("so many arguments as the function has");
+                self.float(p, args, value)
             }
-            Sqrt => Ok(Float(args[0].float().sqrt())),
-            Powi => Ok(Float(args[0].float().powf(args[1].integer() as f64))),
-            Min => Ok(if args[0].float() <= args[1].float() { args[0].clone() } else { args[1].clone() }),
-            Max => Ok(if args[0].float() >= args[1].float() { args[0].clone() } else { args[1].clone() }),
-            Abs => Ok(match &args[0] {
-                Float(a) => Float(a.abs()),
-                a => Integer(a.integer().wrapping_abs()),
-            }),
-            Div => quotient(&args[0], &args[1]),
-            Mul => Ok(match (&args[0], &args[1]) {
-                (Integer(a), b) => Integer(a.wrapping_mul(b.integer())),
-                (k, x) => scale(k.float(), x),
-            }),
-            Add => add(&args[0], &args[1]),
-            Sub => sub(&args[0], &args[1]),
-            Neg => Ok(negative(&args[0])),
-            Dot => Ok(Float(dot(self, &args[0], &args[1])?)),
+            Sqrt => self.float(p, args, args[0].float().sqrt()),
+            Powi => self.float(p, args, args[0].float().powf(args[1].integer() as f64)),
+            Min => {
+                let [a, b] = [args[0].float(), args[1].float()];
+                self.float(p, args, if a <= b { a } else { b })
+            }
+            Max => {
+                let [a, b] = [args[0].float(), args[1].float()];
+                self.float(p, args, if a >= b { a } else { b })
+            }
+            Abs => match &args[0] {
+                Float(a) => self.float(p, args, a.value.abs()),
+                a => Ok(Integer(a.integer().wrapping_abs())),
+            },
+            Div => match (&args[0], &args[1]) {
+                (Integer(a), Integer(0)) => fail(ErrorKind::DivisionByZero(*a)),
+                (Integer(a), b) => Ok(Integer(a.wrapping_div(b.integer()))),
+                (a, b) => self.float(p, args, a.float() / b.float()),
+            },
+            Mul => match (&args[0], &args[1]) {
+                (Integer(a), b) => Ok(Integer(a.wrapping_mul(b.integer()))),
+                (k, x) => scale(self, k, x),
+            },
+            Add => add(self, &args[0], &args[1]),
+            Sub => sub(self, &args[0], &args[1]),
+            Neg => negative(self, &args[0]),
+            Dot => dot(self, &args[0], &args[1]),
             ZeroOf => Ok(zero(&args[0])),
             Gt => Ok(Bool(order(args) == Some(Ordering::Greater))),
             Lt => Ok(Bool(order(args) == Some(Ordering::Less))),
@@ -50,17 +61,17 @@ impl Evaluator<'_> {
             And => Ok(Bool(args[0].boolean() && args[1].boolean())),
             Or => Ok(Bool(args[0].boolean() || args[1].boolean())),
             Not => Ok(Bool(!args[0].boolean())),
-            ToFloat => Ok(Float(args[0].integer() as f64)),
+            ToFloat => Ok(Val::constant(args[0].integer() as f64)),
             // Rust's conversion truncates and saturates, as the language's does.
             ToInteger => Ok(Integer(args[0].float() as i64)),
-            BoolToFloat => Ok(Float(if args[0].boolean() { 1.0 } else { 0.0 })),
-            Ranhashdoub => Ok(Float((hash(args[0].integer() as u64) >> 11) as f64 / (1u64 << 53) as f64)),
+            BoolToFloat => Ok(Val::constant(if args[0].boolean() { 1.0 } else { 0.0 })),
+            Ranhashdoub => Ok(Val::constant((hash(args[0].integer() as u64) >> 11) as f64 / (1u64 << 53) as f64)),
             Print => Ok(self.print(args)),
             Trace => {
                 self.print(args);
                 Ok(args[0].clone())
             }
-            StopGradient => Ok(args[0].clone()),
+            StopGradient => untraced(self, &args[0]),
             Build | SumBuild | Sum | Imax | Index | Unzip | Size | CommonSize | AsSize | SameSize | InRange
             | VecInit | Fold | Place | Scanl | Map2 | Reduce | Scanr | Shift1L | Shift1R | Checkpoint | States
             | Replay | AddAt | Loop | Into | DeltaAt | Bench => self.array(p, args, e.ty()),
@@ -82,7 +93,7 @@ impl Evaluator<'_> {
         match (p, args) {
             (Prim::LmZero, [s, t]) => Map::zero(s, t),
             (Prim::LmOne, [s]) => Map::one(s),
-            (Prim::LmScale, [s, k]) => Map::scale(s, k.float()),
+            (Prim::LmScale, [s, k]) => Map::scale(s, k),
             (Prim::LmScaleR, [v]) => Map::scale_r(v),
             (Prim::LmDot, [v]) => Map::dot(v),
             (Prim::LmAdd, [m, n]) => Map::add(m.map().clone(), n.map().clone()),
@@ -101,14 +112,6 @@ impl Evaluator<'_> {
             (Prim::LmLT, [f]) => Map::lt(self, f, t),
             _ => panic!("{} makes no linear map of {args:?}", p.name()),
         }
-    }
-}
-
-fn quotient(a: &Val, b: &Val) -> Outcome {
-    match (a, b) {
-        (Integer(a), Integer(0)) => fail(ErrorKind::DivisionByZero(*a)),
-        (Integer(a), b) => Ok(Integer(a.wrapping_div(b.integer()))),
-        (a, b) => Ok(Float(a.float() / b.float())),
     }
 }
 

@@ -1,44 +1,17 @@
 //! Evaluates terms and calls functions.
 
+use super::environment::Env;
 use super::evaluator::{Evaluator, fail, located};
 use super::value::{Map, Outcome, Val};
 use crate::law;
 use crate::prim::Prim;
 use crate::runtime_error::{ErrorKind, RuntimeError};
-use crate::term::{Constant, Derivative, Expr, FunName, Kind, Op, Pattern, Supply, Var};
+use crate::term::{Constant, Derivative, Expr, FunName, Kind, Op, Supply, Var};
 use crate::value::Value;
 use std::rc::Rc;
 
 /// Calls nested deeper are refused, before the stack is full.
 const CALL_DEPTH: usize = 40_000;
-
-/// The values of the variables in scope: a list, the innermost first.
-#[derive(Clone, Default)]
-struct Env(Option<Rc<(u32, Val, Env)>>);
-
-impl Env {
-    fn with(&self, x: &Var, value: Val) -> Env {
-        Env(Some(Rc::new((x.id(), value, self.clone()))))
-    }
-
-    fn with_pattern(&self, pattern: &Pattern, value: Val) -> Env {
-        match pattern {
-            Pattern::Var(x) => self.with(x, value),
-            Pattern::Tuple(xs) => xs.iter().zip(value.tuple()).fold(self.clone(), |env, (x, v)| env.with(x, v.clone())),
-        }
-    }
-
-    fn get(&self, x: &Var) -> Val {
-        let mut scope = self;
-        while let Env(Some(inner)) = scope {
-            if inner.0 == x.id() {
-                return inner.1.clone();
-            }
-            scope = &inner.2;
-        }
-        panic!("unbound variable {x:?}")
-    }
-}
 
 impl Evaluator<'_> {
     /// Calls a function of the program with one value per parameter.
@@ -70,6 +43,9 @@ impl Evaluator<'_> {
             });
         };
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
+        if let Some(reverse) = self.derivative_by_hand(name, &args) {
+            return self.call_by_hand(name, reverse, &args);
+        }
         let env = def.params.iter().zip(args).fold(Env::default(), |env, (x, v)| env.with(x, v));
         self.deeper(&def.body, &env)
     }
@@ -86,7 +62,7 @@ impl Evaluator<'_> {
         result
     }
 
-    fn eval(&self, e: &Expr, env: &Env) -> Outcome {
+    pub(super) fn eval(&self, e: &Expr, env: &Env) -> Outcome {
         match e.kind() {
             Kind::Const(c) => Ok(constant(c)),
             Kind::Var(x) => Ok(env.get(x)),
@@ -170,7 +146,7 @@ fn values(args: &[Value]) -> Vec<Val> {
 
 fn constant(c: &Constant) -> Val {
     match c {
-        Constant::Float(x) => Val::Float(*x),
+        Constant::Float(x) => Val::constant(*x),
         Constant::Integer(i) => Val::Integer(*i),
         Constant::Bool(b) => Val::Bool(*b),
         Constant::String(s) => Val::String(s.clone()),

@@ -3,6 +3,7 @@
 //! Functions and linear maps are Rust closures, so they are no [`Value`]: only other values leave the evaluator.
 
 use super::evaluator::{Evaluator, fail};
+use crate::delta::Place;
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::{Position, Tensor};
 use crate::types::Type;
@@ -18,10 +19,17 @@ pub(super) type Outcome = Result<Val, RuntimeError>;
 /// A function value.
 pub(super) type Function = Rc<dyn Fn(&Evaluator, Val) -> Outcome>;
 
+/// A Float, with the place of its Delta term in the trace; none for what does not depend on the traced arguments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number {
+    pub value: f64,
+    pub place: Option<Place>,
+}
+
 /// A value.
 #[derive(Clone)]
 pub(super) enum Val {
-    Float(f64),
+    Float(Number),
     Integer(i64),
     Bool(bool),
     String(Arc<str>),
@@ -67,6 +75,11 @@ pub(super) enum Space {
 }
 
 impl Val {
+    /// Returns a Float that depends on nothing: `D[r] = (r, Zero)`.
+    pub fn constant(value: f64) -> Val {
+        Val::Float(Number { value, place: None })
+    }
+
     pub fn function(f: impl Fn(&Evaluator, Val) -> Outcome + 'static) -> Val {
         Val::Function(Rc::new(f))
     }
@@ -84,7 +97,7 @@ impl Val {
     /// Returns some value of a type: zeros, and no elements.
     pub fn dummy(ty: &Type) -> Val {
         match ty {
-            Type::Float => Val::Float(0.0),
+            Type::Float => Val::constant(0.0),
             Type::Integer => Val::Integer(0),
             Type::Bool => Val::Bool(false),
             Type::String => Val::String("".into()),
@@ -102,7 +115,12 @@ impl Val {
     // Terms are typed, so a value of another form is a bug of the checker or of a pass.
 
     pub fn float(&self) -> f64 {
-        if let Val::Float(x) = self { *x } else { panic!("{self:?} is no Float") }
+        if let Val::Float(x) = self { x.value } else { panic!("{self:?} is no Float") }
+    }
+
+    /// Returns the place of the Delta term of a Float; none for other values.
+    pub fn place(&self) -> Option<Place> {
+        if let Val::Float(x) = self { x.place } else { None }
     }
 
     pub fn integer(&self) -> i64 {
@@ -129,6 +147,37 @@ impl Val {
         if let Val::Function(f) = self { f } else { panic!("{self:?} is no function") }
     }
 
+    /// Returns whether all Floats of the value can be seen.
+    pub fn is_data(&self) -> bool {
+        match self {
+            Val::Float(_) | Val::Integer(_) | Val::Bool(_) | Val::String(_) => true,
+            Val::Tuple(parts) => parts.iter().all(Val::is_data),
+            Val::Tensor(v) => v.elements.iter().all(Val::is_data),
+            Val::Record(_) | Val::Map(_) | Val::Function(_) | Val::Finite(_) => false,
+        }
+    }
+
+    /// Returns the Floats of the value that can be seen, in order.
+    pub fn floats(&self) -> Vec<Number> {
+        match self {
+            Val::Float(x) => vec![*x],
+            Val::Tuple(parts) => parts.iter().flat_map(Val::floats).collect(),
+            Val::Tensor(v) => v.elements.iter().flat_map(Val::floats).collect(),
+            Val::Integer(_) | Val::Bool(_) | Val::String(_) => vec![],
+            Val::Record(_) | Val::Map(_) | Val::Function(_) | Val::Finite(_) => vec![],
+        }
+    }
+
+    /// Returns the value with other Floats, which are asked for in order.
+    pub fn with_floats(&self, other: &mut impl FnMut(f64) -> Val) -> Val {
+        match self {
+            Val::Float(x) => other(x.value),
+            Val::Tuple(parts) => Val::Tuple(parts.iter().map(|x| x.with_floats(other)).collect()),
+            Val::Tensor(v) => Val::tensor_of(v.size.clone(), v.elements.iter().map(|x| x.with_floats(other)).collect()),
+            rest => rest.clone(),
+        }
+    }
+
     /// Returns `self(x)`.
     pub fn call(&self, cx: &Evaluator, x: Val) -> Outcome {
         self.as_function()(cx, x)
@@ -138,7 +187,7 @@ impl Val {
     pub fn equals(&self, other: &Val) -> bool {
         let all = |xs: &[Val], ys: &[Val]| xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| x.equals(y));
         match (self, other) {
-            (Val::Float(a), Val::Float(b)) => a == b,
+            (Val::Float(a), Val::Float(b)) => a.value == b.value,
             (Val::Integer(a), Val::Integer(b)) => a == b,
             (Val::Bool(a), Val::Bool(b)) => a == b,
             (Val::String(a), Val::String(b)) => a == b,
@@ -152,7 +201,7 @@ impl Val {
     pub fn to_value(&self) -> Value {
         let all = |vs: &[Val]| vs.iter().map(Val::to_value).collect::<Vec<Value>>();
         match self {
-            Val::Float(x) => Value::Float(*x),
+            Val::Float(x) => Value::Float(x.value),
             Val::Integer(i) => Value::Integer(*i),
             Val::Bool(b) => Value::Bool(*b),
             Val::String(s) => Value::String(s.clone()),
@@ -199,7 +248,7 @@ impl From<&Value> for Val {
     fn from(value: &Value) -> Val {
         let all = |vs: &[Value]| vs.iter().map(Val::from).collect::<Vec<Val>>();
         match value {
-            Value::Float(x) => Val::Float(*x),
+            Value::Float(x) => Val::constant(*x),
             Value::Integer(i) => Val::Integer(*i),
             Value::Bool(b) => Val::Bool(*b),
             Value::String(s) => Val::String(s.clone()),

@@ -10,36 +10,63 @@
 
 use super::evaluator::{Evaluator, fail};
 use super::value::{Array, Outcome, Val};
+use crate::prim::Prim;
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::Position;
 
 /// Returns `x + y`.
 ///
 /// Errors: tensors of different sizes.
-pub(super) fn add(x: &Val, y: &Val) -> Outcome {
-    let all = |xs: &[Val], ys: &[Val]| xs.iter().zip(ys).map(|(x, y)| add(x, y)).collect::<Result<Vec<Val>, _>>();
-    Ok(match (x, y) {
-        (Val::Float(a), Val::Float(b)) => Val::Float(a + b),
-        (Val::Integer(a), Val::Integer(b)) => Val::Integer(a.wrapping_add(*b)),
-        (Val::Tuple(xs), Val::Tuple(ys)) => Val::Tuple(all(xs, ys)?),
-        (Val::Tensor(v), Val::Tensor(w)) => Val::tensor_of(common_size(v, w)?.to_vec(), all(&v.elements, &w.elements)?),
+pub(super) fn add(cx: &Evaluator, x: &Val, y: &Val) -> Outcome {
+    match (x, y) {
+        (Val::Integer(a), Val::Integer(b)) => Ok(Val::Integer(a.wrapping_add(*b))),
         (Val::Finite(f), Val::Finite(g)) => {
             let mut sum = f.clone();
             for (i, y) in g {
-                let with_y = sum.get(i).map_or(Ok(y.clone()), |x| add(x, y))?;
+                let with_y = sum.get(i).map_or(Ok(y.clone()), |x| add(cx, x, y))?;
                 sum.insert(*i, with_y);
             }
-            Val::Finite(sum)
+            Ok(Val::Finite(sum))
         }
         (Val::Function(_) | Val::Finite(_), Val::Function(_) | Val::Finite(_)) => {
             let (f, g) = (x.clone(), y.clone());
-            Val::function(move |cx, i| match (value_at(cx, &f, &i)?, value_at(cx, &g, &i)?) {
-                (Some(x), Some(y)) => add(&x, &y),
+            Ok(Val::function(move |cx, i| match (value_at(cx, &f, &i)?, value_at(cx, &g, &i)?) {
+                (Some(x), Some(y)) => add(cx, &x, &y),
                 (one, other) => Ok(one.or(other).expect("one of them is no function of finite support")),
-            })
+            }))
+        }
+        _ => zip(cx, Prim::Add, add, x, y),
+    }
+}
+
+/// Returns `x - y`.
+///
+/// Errors: tensors of different sizes.
+pub(super) fn sub(cx: &Evaluator, x: &Val, y: &Val) -> Outcome {
+    match (x, y) {
+        (Val::Integer(a), Val::Integer(b)) => Ok(Val::Integer(a.wrapping_sub(*b))),
+        (Val::Function(_) | Val::Finite(_), _) => add(cx, x, &negative(cx, y)?),
+        _ => zip(cx, Prim::Sub, sub, x, y),
+    }
+}
+
+/// An operation of two vectors.
+type Operation = fn(&Evaluator, &Val, &Val) -> Outcome;
+
+/// Applies a primitive to the Floats of two vectors, and the same operation to what they are made of.
+fn zip(cx: &Evaluator, p: Prim, same: Operation, x: &Val, y: &Val) -> Outcome {
+    let all = |xs: &[Val], ys: &[Val]| xs.iter().zip(ys).map(|(x, y)| same(cx, x, y)).collect::<Result<Vec<Val>, _>>();
+    match (x, y) {
+        (Val::Float(a), Val::Float(b)) => {
+            let value = if p == Prim::Sub { a.value - b.value } else { a.value + b.value };
+            cx.float(p, &[x, y], value)
+        }
+        (Val::Tuple(xs), Val::Tuple(ys)) => Ok(Val::Tuple(all(xs, ys)?)),
+        (Val::Tensor(v), Val::Tensor(w)) => {
+            Ok(Val::tensor_of(common_size(v, w)?.to_vec(), all(&v.elements, &w.elements)?))
         }
         _ => panic!("vectors of different spaces: {x:?} and {y:?}"),
-    })
+    }
 }
 
 /// Returns the value of a function at i; `None` where it is zero.
@@ -50,59 +77,67 @@ fn value_at(cx: &Evaluator, f: &Val, i: &Val) -> Result<Option<Val>, RuntimeErro
     }
 }
 
-/// Returns `x - y`.
-///
-/// Errors: tensors of different sizes.
-pub(super) fn sub(x: &Val, y: &Val) -> Outcome {
-    add(x, &negative(y))
-}
-
 /// Returns `-x`.
-pub(super) fn negative(x: &Val) -> Val {
-    map_scalars(x, &|x| match x {
-        Val::Float(a) => Val::Float(-a),
-        Val::Integer(i) => Val::Integer(i.wrapping_neg()),
-        other => other.clone(),
+pub(super) fn negative(cx: &Evaluator, x: &Val) -> Outcome {
+    map_scalars(cx, x, &|cx, x| match x {
+        Val::Float(a) => cx.float(Prim::Neg, &[x], -a.value),
+        Val::Integer(i) => Ok(Val::Integer(i.wrapping_neg())),
+        other => Ok(other.clone()),
     })
 }
 
 /// Returns `k x`.
-pub(super) fn scale(k: f64, x: &Val) -> Val {
-    map_scalars(x, &move |x| match x {
-        Val::Float(a) => Val::Float(k * a),
-        other => other.clone(),
+pub(super) fn scale(cx: &Evaluator, k: &Val, x: &Val) -> Outcome {
+    let k = k.clone();
+    map_scalars(cx, x, &move |cx, x| match x {
+        Val::Float(a) => cx.float(Prim::Mul, &[&k, x], k.float() * a.value),
+        other => Ok(other.clone()),
     })
 }
 
 /// Returns the same structure with other scalars.
-fn map_scalars(x: &Val, change: &(impl Fn(&Val) -> Val + Clone + 'static)) -> Val {
-    match x {
-        Val::Tuple(parts) => Val::Tuple(parts.iter().map(|x| map_scalars(x, change)).collect()),
-        Val::Tensor(v) => Val::tensor_of(v.size.clone(), v.elements.iter().map(|x| map_scalars(x, change)).collect()),
-        Val::Finite(values) => Val::Finite(values.iter().map(|(i, x)| (*i, map_scalars(x, change))).collect()),
+fn map_scalars(cx: &Evaluator, x: &Val, change: &(impl Fn(&Evaluator, &Val) -> Outcome + Clone + 'static)) -> Outcome {
+    let all = |xs: &[Val]| xs.iter().map(|x| map_scalars(cx, x, change)).collect::<Result<Vec<Val>, _>>();
+    Ok(match x {
+        Val::Tuple(parts) => Val::Tuple(all(parts)?),
+        Val::Tensor(v) => Val::tensor_of(v.size.clone(), all(&v.elements)?),
+        Val::Finite(values) => {
+            let changed = values.iter().map(|(i, x)| Ok((*i, map_scalars(cx, x, change)?)));
+            Val::Finite(changed.collect::<Result<_, RuntimeError>>()?)
+        }
         Val::Function(f) => {
             let (f, change) = (f.clone(), change.clone());
-            Val::function(move |cx, i| Ok(map_scalars(&f(cx, i)?, &change)))
+            Val::function(move |cx, i| map_scalars(cx, &f(cx, i)?, &change))
         }
-        scalar => change(scalar),
-    }
+        scalar => change(cx, scalar)?,
+    })
+}
+
+/// Returns the same value, whose Floats depend on nothing.
+pub(super) fn untraced(cx: &Evaluator, x: &Val) -> Outcome {
+    map_scalars(cx, x, &|_, x| match x {
+        Val::Float(a) => Ok(Val::constant(a.value)),
+        other => Ok(other.clone()),
+    })
 }
 
 /// Returns `x . y`.
 ///
 /// Errors: tensors of different sizes; a sum over all Integers.
-pub(super) fn dot(cx: &Evaluator, x: &Val, y: &Val) -> Result<f64, RuntimeError> {
-    Ok(products(cx, x, y)?.into_iter().reduce(|a, b| a + b).unwrap_or(0.0))
+pub(super) fn dot(cx: &Evaluator, x: &Val, y: &Val) -> Outcome {
+    let products = products(cx, x, y)?;
+    let value = products.iter().map(Val::float).reduce(|a, b| a + b).unwrap_or(0.0);
+    Ok(cx.sum_node(&products.iter().collect::<Vec<_>>(), value))
 }
 
 /// Returns the products of the Floats at the same places. Discrete values have none.
-fn products(cx: &Evaluator, x: &Val, y: &Val) -> Result<Vec<f64>, RuntimeError> {
-    let all = |xs: &[Val], ys: &[Val]| -> Result<Vec<f64>, RuntimeError> {
-        let each: Vec<Vec<f64>> = xs.iter().zip(ys).map(|(x, y)| products(cx, x, y)).collect::<Result<_, _>>()?;
+fn products(cx: &Evaluator, x: &Val, y: &Val) -> Result<Vec<Val>, RuntimeError> {
+    let all = |xs: &[Val], ys: &[Val]| -> Result<Vec<Val>, RuntimeError> {
+        let each: Vec<Vec<Val>> = xs.iter().zip(ys).map(|(x, y)| products(cx, x, y)).collect::<Result<_, _>>()?;
         Ok(each.concat())
     };
     match (x, y) {
-        (Val::Float(a), Val::Float(b)) => Ok(vec![a * b]),
+        (Val::Float(a), Val::Float(b)) => Ok(vec![cx.float(Prim::Mul, &[x, y], a.value * b.value)?]),
         (Val::Tuple(xs), Val::Tuple(ys)) => all(xs, ys),
         (Val::Tensor(v), Val::Tensor(w)) => {
             common_size(v, w)?;
@@ -145,7 +180,7 @@ pub(super) fn neutral(x: &Val) -> Val {
 
 fn tangent(x: &Val, zero: f64) -> Val {
     match x {
-        Val::Float(_) => Val::Float(zero),
+        Val::Float(_) => Val::constant(zero),
         Val::Tuple(parts) => Val::Tuple(parts.iter().map(|x| tangent(x, zero)).collect()),
         Val::Tensor(v) => Val::tensor_of(v.size.clone(), v.elements.iter().map(|x| tangent(x, zero)).collect()),
         Val::Function(_) | Val::Finite(_) => Val::Finite(Default::default()),

@@ -28,6 +28,7 @@ mod stages;
 mod state;
 mod strategies;
 mod trace;
+mod traced;
 mod unary;
 mod watch;
 mod written;

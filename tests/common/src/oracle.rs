@@ -455,11 +455,16 @@ fn random_program_agrees(made: &Generated, text: &str, derivation: Derivation) -
     })
 }
 
+/// Returns a random program, by its number: of the kinds in turn.
+pub fn generated(number: u64) -> Generated {
+    KINDS[number as usize % KINDS.len()](number)
+}
+
 /// Compares a random program, by its number.
 ///
 /// Errors: the call that differs, of the smallest program found.
 pub fn random(number: u64) -> Result<Tally, String> {
-    let made = KINDS[number as usize % KINDS.len()](number);
+    let made = generated(number);
     let derivation = Derivation::ALL[number as usize / KINDS.len() % Derivation::ALL.len()];
     let (tally, result) = random_program_agrees(&made, &made.text, derivation);
     let Err(why) = result else { return Ok(tally) };
