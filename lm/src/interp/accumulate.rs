@@ -88,7 +88,7 @@ impl Interpreter<'_> {
                 self.eval_into(chosen, env, target, planned)
             }
             Kind::App(Op::Get(i, n), args)
-                if matches!(args[0].kind(), Kind::App(Op::Call(_) | Op::Prim(Prim::Into), _)) =>
+                if matches!(args[0].kind(), Kind::App(Op::Call(_) | Op::Prim(Prim::Into | Prim::Add), _)) =>
             {
                 self.counts.accesses += 1;
                 let mut parts = vec![Target::Nowhere; *n];

@@ -60,8 +60,10 @@ pub static PASSES: &[TermPass] = &[
         purpose:       "names every intermediate value",
         postcondition: "each argument is an atom or a function, and each condition is an atom" },
     TermPass { name: "closed_folds", violation: closed_folds::violation,
-        purpose:       "writes folds that add up, and folds that choose, without the state that each step has",
-        postcondition: "no fold on numbers only adds to its state, or keeps its state or takes a term without it" },
+        purpose:       "writes folds that add up, and folds that choose, without the state that each step has, and takes \
+                        out of states what no step changes",
+        postcondition: "no fold on numbers only adds to its state, or keeps its state or takes a term without it; no \
+                        step gives a component of its state as it is, beside others" },
     TermPass { name: "simplify", violation: simplify::violation,
         purpose:       "applies the laws of linear maps and of tangents, and inlines maps that are used once",
         postcondition: "no variable is bound to an atom, to a map that is free to copy, to a short tuple, or to a \

@@ -17,6 +17,7 @@ use crate::derive::figures::fig06_steps;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::forms;
 use crate::derive::passes::closed_folds::closed_folds;
+use crate::derive::passes::cse::cse_of_term;
 use crate::derive::passes::{self, anf, apply, dce, inline_single_uses, simplify, transpose};
 use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
@@ -24,7 +25,7 @@ use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::rewrites::{Rewrite, Rewrites};
 use lm::scope::renamed;
 use lm::strategy::{Named, Strategy};
-use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Mode, Op, Pattern, Program, Supply, Var};
 
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
@@ -32,7 +33,8 @@ const FUEL_PER_NODE: usize = 1_000;
 impl Pipeline {
     pub(in crate::derive) fn normal(&mut self, def: &Def) -> Def {
         let def = &self.folds_closed(def);
-        let mut normal = self.anf(def);
+        let normal = self.anf(def);
+        let mut normal = self.with_equal_calls_shared(normal);
         if self.derivation_of(&def.fun.name) == Derivation::Split {
             let supply = &mut self.program.supply;
             let through = || category::back(&category::prune(&category::convert(&normal)), supply);
@@ -44,13 +46,28 @@ impl Pipeline {
 
     /// Returns a definition whose folds have states only where a derivative needs them.
     pub(in crate::derive) fn folds_closed(&mut self, def: &Def) -> Def {
-        let supply = &mut self.program.supply;
-        self.watch.steps("closed_folds", def, supply, |supply, rewrites| closed_folds(def, supply, rewrites))
+        let Program { defs, supply, externals, .. } = &mut self.program;
+        let is_by_hand = super::written::by_hand(&self.written, externals);
+        let callee = |name: &FunName| defs.get(name).filter(|_| !is_by_hand(name)).cloned();
+        self.watch.steps("closed_folds", def, supply, |supply, rewrites| closed_folds(def, &callee, supply, rewrites))
     }
 
     pub(in crate::derive) fn anf(&mut self, def: &Def) -> Def {
         let supply = &mut self.program.supply;
         self.watch.steps("anf", def, supply, |supply, rewrites| anf::anf(def, supply, rewrites))
+    }
+
+    /// Returns a definition in normal form whose equal calls are made once, if there are any. So their cotangents are
+    /// added up before the derivative of the call takes them, and what it gives is needed once.
+    fn with_equal_calls_shared(&mut self, normal: Def) -> Def {
+        let calls = |body: &Expr| {
+            let mut count = 0;
+            body.visit(|e| count += usize::from(matches!(e.kind(), Kind::App(Op::Call(_), _))));
+            count
+        };
+        let before = calls(&normal.body);
+        let has_equal = before > 1 && calls(&cse_of_term(&normal.body, &self.effects)) < before;
+        if has_equal { self.cse(&normal) } else { normal }
     }
 
     /// Returns the Jacobian of a definition in normal form.

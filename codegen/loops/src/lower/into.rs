@@ -5,7 +5,7 @@
 //! $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
 //! sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
 //! build n f        add f(i) to element i    g(e)      g's body, into the target
-//! k v, -v          add k v[i], -v[i] to element i
+//! k v, -v          add k v[i], -v[i] to element i          (a + b).i    a.i + b.i, where these are of calls
 //! ```
 //!
 //! So a sum of one-hot vectors costs what its numbers cost: no vector of zeros is ever made for one of
@@ -58,7 +58,10 @@ impl Body<'_> {
                 )
             }
             Kind::App(term::Op::Get(i, n), args)
-                if matches!(args[0].kind(), Kind::App(term::Op::Call(_) | term::Op::Prim(Prim::Into), _)) =>
+                if matches!(
+                    args[0].kind(),
+                    Kind::App(term::Op::Call(_) | term::Op::Prim(Prim::Into | Prim::Add), _)
+                ) =>
             {
                 let mut parts = vec![Sink::Nowhere; *n];
                 parts[i - 1] = target.clone();

@@ -79,7 +79,11 @@ impl Expander<'_> {
             _ => {
                 let half = self.value(x.clone(), n / 2, out);
                 let square = vec![half.clone(), half];
-                if n % 2 == 0 { (Op::MulF, square) } else { (Op::MulF, vec![self.builder.op(Op::MulF, square, out), x]) }
+                if n % 2 == 0 {
+                    (Op::MulF, square)
+                } else {
+                    (Op::MulF, vec![self.builder.op(Op::MulF, square, out), x])
+                }
             }
         }
     }

@@ -62,4 +62,18 @@ pub(super) static LAWS: &[PassLaw] = &[
                    (let (k ($place (lam (q : Tuple Float Float)
                                      (let ((s x) q) (not (gte s x)))) (lam (y : Float) y) a v))
                      (if (lte 0 k) (let (x (index k v)) x) a)))" },
+    PassLaw { name: "fold-of-invariant", source: "ours", pass: "closed_folds", run: with_folds_closed,
+        text:   "fold(λ((a, s), x). (a, e{a, s, x}), (b, c), v) = (b, fold(λ(s, x). e{b, s, x}, c, v))",
+        before: "(def f (Tuple (Vec Float) Float) ((b : Vec Float) (c : Float) (v : Vec Float))
+                   (fold (lam (p : Tuple (Tuple (Vec Float) Float) Float)
+                           (let (((as x) p) ((a s) as)) (tuple a (mul s (mul x (sum a))))))
+                         (tuple b c) v))",
+        after:  "(def f (Tuple (Vec Float) Float) ((b : Vec Float) (c : Float) (v : Vec Float))
+                   (let (d (fold (lam (q : Tuple Float Float)
+                                   (let ((p (tuple (tuple b (get$1$2 q)) (get$2$2 q)))
+                                         ((as x) p)
+                                         ((a s) as))
+                                     (mul s (mul x (sum a)))))
+                                 c v))
+                     (tuple b d)))" },
 ];

@@ -159,7 +159,7 @@ fn with_sums_fused(def: &Def, supply: &mut Supply, rewrites: &mut Rewrites) -> D
 }
 
 pub(super) fn with_folds_closed(def: &Def, supply: &mut Supply) -> Def {
-    closed_folds::closed_folds(def, supply, &mut Rewrites::all())
+    closed_folds::closed_folds(def, &|_| None, supply, &mut Rewrites::all())
 }
 
 pub(super) fn with_elements_shared(def: &Def, _: &mut Supply) -> Def {

@@ -5,12 +5,17 @@
 //! fold(λ(s, x). s + e{x}, 0, v)                     =  sumbuild(size(v), λi. e{v[i]})        likewise s - e, and pairs
 //! fold(λ(s, x). if c{s, x} then e{x} else s, a, v)  =  let p = $place(λ(s, x). c{s, x}, λx. e{x}, a, v) in
 //!                                                      if 0 <= p then e{v[p]} else a         likewise max, min
+//! fold(λ((a, s), x). (a, e{a, s, x}), (b, c), v)    =  (b, fold(λ(s, x). e{b, s, x}, c, v))  (`invariants`)
 //! ```
 //!
 //! Takes: a definition as it is written. Gives: the same, before normal form.
 
+mod invariants;
+
 use crate::derive::forms::smallest;
 use crate::derive::postcondition::Facts;
+pub use invariants::Callee;
+use invariants::without_invariants;
 use lm::law::name_it;
 use lm::prim::Prim;
 use lm::rewrites::Rewrites;
@@ -23,17 +28,20 @@ use rustc_hash::FxHashMap;
 const MOST_CHOSEN: usize = 60;
 
 /// Writes the folds of a definition without states, where a law says how.
-pub fn closed_folds(def: &Def, supply: &mut Supply, rewrites: &mut Rewrites) -> Def {
-    Def { body: closed(&def.body, supply, rewrites), ..def.clone() }
+pub fn closed_folds(def: &Def, callee: &Callee, supply: &mut Supply, rewrites: &mut Rewrites) -> Def {
+    Def { body: closed(&def.body, callee, supply, rewrites), ..def.clone() }
 }
 
-fn closed(e: &Expr, supply: &mut Supply, rewrites: &mut Rewrites) -> Expr {
-    let e = e.map_children(|child| closed(child, supply, rewrites));
-    let Some((law, new)) = Fold::of(&e, supply).and_then(|fold| fold.as_sum(supply).or_else(|| fold.as_choice(supply)))
-    else {
-        return e;
-    };
+fn closed(e: &Expr, callee: &Callee, supply: &mut Supply, rewrites: &mut Rewrites) -> Expr {
+    let e = e.map_children(|child| closed(child, callee, supply, rewrites));
+    let Some((law, new)) = rewritten(&e, callee, supply) else { return e };
     if rewrites.may(law) { new.placed_throughout(e.span()) } else { e }
+}
+
+/// Returns what a fold becomes, and by which law.
+fn rewritten(e: &Expr, callee: &Callee, supply: &mut Supply) -> Option<(&'static str, Expr)> {
+    let of_numbers = Fold::of(e, supply).and_then(|fold| fold.as_sum(supply).or_else(|| fold.as_choice(supply)));
+    of_numbers.or_else(|| Some(("fold-of-invariant", without_invariants(e, callee, supply)?)))
 }
 
 /// `fold(λ(s, x). let .. in result, start, v)`, where the step names no pair.
@@ -256,8 +264,5 @@ fn mentions(e: &Expr, xs: &[Var]) -> bool {
 /// Returns what breaks the postcondition: a fold that a law writes without states.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     let mut supply = Supply::after(&def.body);
-    smallest(&def.body, |e| {
-        let fold = Fold::of(e, &mut supply);
-        fold.is_some_and(|fold| fold.as_sum(&mut supply).or_else(|| fold.as_choice(&mut supply)).is_some())
-    })
+    smallest(&def.body, |e| rewritten(e, &|_| None, &mut supply).is_some())
 }
