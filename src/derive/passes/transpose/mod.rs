@@ -44,8 +44,7 @@ pub fn transpose_from(
     Ok(Def::new(name, def.params.clone(), transposed))
 }
 
-/// Transposes a block of maps that uses no map bound outside. Its domain is like `to`: what a branch tells of it may be a
-/// value that only the branch has.
+/// Transposes a block of maps that uses no map bound outside. Its domain is like `to`, if the maps do not tell.
 fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
     let (bindings, result) = body.as_block();
     let is_allowed = if bindings.is_empty() { !cx.rewrites.is_spent() } else { cx.rewrites.may("transpose-let") };
@@ -58,6 +57,7 @@ fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Resu
         }
     }
     let from = cx.context.spaces.codomain(result).expect("the shape of a map's result is known");
+    let to = cx.context.spaces.domain(result).unwrap_or(to);
     let start = Expr::prim(Prim::LmOne, [from.clone()]);
     let mut pass = Transpose { strategy, cx, from, to };
     let mut scope = Scope::default();
