@@ -56,6 +56,31 @@ const SHAPES: &str = "
                  (build (add (size s) 1) (lam (i : Integer)
                    (if (eq i (size s)) (sin (sum s)) (mul w (index i s)))))))
              v (range n))))
+(def of_appends Float ((v : Vec Float) (w : Float) (n : Integer))
+  (sum (fold (lam (t : Tuple (Vec Float) Integer)
+               (let ((s k) t)
+                 (build (add (size s) 1) (lam (i : Integer)
+                   (if (lt i (size s)) (mul w (index i s)) (mul (to_float k) (sin w)))))))
+             (build 0 (lam (i : Integer) w)) (range n))))
+(def of_shifts Float ((v : Vec Float) (w : Float) (n : Integer))
+  (sum (fold (lam (t : Tuple (Vec Float) Integer)
+               (let ((s k) t) (mul (sin (index 0 s)) (shift1L s))))
+             (build (add n 1) (lam (i : Integer) (mul w (to_float (add i 1))))) (range n))))
+(def of_pairs_with_appends Float ((v : Vec Float) (w : Float) (n : Integer))
+  (let ((l u) (fold (lam (t : Tuple (Tuple (Vec Float) (Vec Float)) Integer)
+                      (let (((p k) t) ((l u) p) (m (size l)))
+                        (tuple (build (add m 1) (lam (i : Integer) (if (lt i m) (sin (index i l)) (sum u))))
+                               (map (lam (x : Float) (mul w (cos x))) u))))
+                    (tuple (build 0 (lam (i : Integer) w)) v) (range n)))
+    (add (sum l) (ts_dot u u))))
+(def of_triangles Float ((v : Vec Float) (w : Float) (n : Integer))
+  (let (rows (fold (lam (t : Tuple (Vec (Vec Float)) Integer)
+                     (let ((l k) t)
+                       (build (add (size l) 1) (lam (i : Integer)
+                         (build (add i 1) (lam (j : Integer)
+                           (if (and (lt i (size l)) (lt j i)) (mul w (index j (index i l))) (sin (mul w (to_float j))))))))))
+                   (build 0 (lam (i : Integer) v)) (range n)))
+    (sum (map (lam (r : Vec Float) (ts_dot r r)) rows))))
 (def nested Float ((v : Vec Float) (w : Float) (n : Integer))
   (sum (fold (lam (t : Tuple (Vec Float) Integer)
                (let ((s k) t)
@@ -83,7 +108,7 @@ const SHAPES: &str = "
     (fold (lam (t : Tuple Float Integer) (let ((s k) t) (sin (add (mul s w) (index 0 v))))) w (range n))))
 ";
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 18] = [
     "scalar",
     "of_elements",
     "of_vectors",
@@ -91,6 +116,10 @@ const NAMES: [&str; 14] = [
     "of_pairs",
     "of_jagged",
     "growing",
+    "of_appends",
+    "of_shifts",
+    "of_pairs_with_appends",
+    "of_triangles",
     "nested",
     "in_build",
     "in_recursion",
