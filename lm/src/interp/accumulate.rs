@@ -197,6 +197,11 @@ impl Interpreter<'_> {
                 self.eval_into(&args[0], env, target, planned)?;
                 self.eval_into(&args[1], env, target, planned)
             }
+            (Prim::Add, Target::Parts(_)) if target.destination(&[]).gives_back_numbers(e.ty()) => {
+                let a = self.eval_into(&args[0], env, target, planned)?;
+                let b = self.eval_into(&args[1], env, target, planned)?;
+                self.sum_of_given(a, b, target)
+            }
             (Prim::ZeroOf, _) => {
                 let w = self.eval(&args[0], env)?;
                 Ok(self.zero_into(&w, target))
@@ -240,6 +245,19 @@ impl Interpreter<'_> {
                 let value = self.eval(e, env)?;
                 self.distribute(value, target).map_err(|error| located(error, e.span()))
             }
+        }
+    }
+
+    /// Returns the sum of what goes back to the caller of two values.
+    fn sum_of_given(&mut self, a: Value, b: Value, target: &Target) -> Outcome {
+        match (target, a, b) {
+            (Target::Own, a, b) => self.add(&a, &b),
+            (Target::Parts(parts), Value::Tuple(a), Value::Tuple(b)) => {
+                let pairs = a.into_iter().zip(b).zip(parts);
+                let sums = pairs.map(|((a, b), part)| self.sum_of_given(a, b, part));
+                Ok(Value::Tuple(sums.collect::<Result<_, _>>()?))
+            }
+            _ => Ok(nothing()),
         }
     }
 

@@ -5,7 +5,9 @@
 //! $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
 //! sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
 //! build n f        add f(i) to element i    g(e)      g's body, into the target
-//! k v, -v          add k v[i], -v[i] to element i          (a + b).i    a.i + b.i, where these are of calls
+//! k v, -v          add k v[i], -v[i] to element i
+//!
+//! (a + b).i        a.i + b.i     of a pair that is added and a number that goes back, the numbers are added
 //! ```
 //!
 //! So a sum of one-hot vectors costs what its numbers cost: no vector of zeros is ever made for one of
@@ -106,6 +108,11 @@ impl Body<'_> {
                 self.lower_into(&args[0], target, planned)?;
                 self.lower_into(&args[1], target, planned)
             }
+            (Prim::Add, Sink::Parts(_)) if target.destination().gives_back_numbers(e.ty()) => {
+                let terms = [&args[0], &args[1]].map(|term| self.lower_into(term, target, planned));
+                let [a, b] = terms;
+                self.sum_of_given([a?, b?], target)
+            }
             (Prim::ZeroOf, Sink::Add(_)) => Ok(Val::nothing()),
             (Prim::ZeroOf, _) => {
                 let witness = self.lower_value(&args[0])?;
@@ -135,6 +142,20 @@ impl Body<'_> {
             _ => {
                 let value = self.lower_value(e)?;
                 self.at(e.span(), |body| body.distribute(&value, target))
+            }
+        }
+    }
+
+    /// Returns the sum of what goes back to the caller of two values.
+    fn sum_of_given(&mut self, [a, b]: [Val; 2], target: &Sink) -> Lowered {
+        match target {
+            Sink::Own => self.zip(Prim::Add, &[a, b], Op::AddF, Op::AddI),
+            Sink::Add(_) | Sink::Nowhere => Ok(Val::nothing()),
+            Sink::Parts(parts) => {
+                let (a, b) = (a.parts().to_vec(), b.parts().to_vec());
+                let pairs = a.into_iter().zip(b).zip(parts);
+                let sums = pairs.map(|((a, b), part)| self.sum_of_given([a, b], part));
+                Ok(Val::tuple(sums.collect::<Result<Vec<_>, _>>()?))
             }
         }
     }
