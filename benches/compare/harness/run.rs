@@ -129,10 +129,11 @@ fn headers() -> PathBuf {
     benches().join("compare/cc")
 }
 
-/// Returns whether a library is newer than its source and all headers.
+/// Returns whether a library is newer than its source and all headers, shared ones and those beside the source.
 fn is_newer(library: &Path, source: &Path) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    let files = std::fs::read_dir(headers()).expect("it can be read");
+    let own = source.parent().expect("it is in a folder").to_path_buf();
+    let files = [headers(), own].into_iter().flat_map(|folder| std::fs::read_dir(folder).expect("it can be read"));
     let paths = files.map(|file| file.expect("it can be read").path());
     let headers = paths.filter(|path| path.extension().is_some_and(|ending| ending == "h"));
     headers.chain([source.to_path_buf()]).all(|path| changed(library) > changed(&path))

@@ -1,19 +1,8 @@
 // x^T A y, and its gradients A y, x y^T, A^T x by x, A, y.
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
-
-namespace {
-
-double dot(const double *a, const double *b, int64_t n) {
-  double sum = 0.0;
-  for (int64_t j = 0; j < n; j++) {
-    sum += a[j] * b[j];
-  }
-  return sum;
-}
-
-} // namespace
 
 extern "C" void bilinear_form_value(const Input *in, double *out) {
   const int64_t m = in[1].size[0], n = in[1].size[1];

@@ -3,22 +3,11 @@
 //   f = sum over events i of log R_i - eta_i,   eta = X beta,   R_i = sum over j <= i of exp(eta_j)
 //   deta_j = exp(eta_j) (sum over events i >= j of 1 / R_i) - event_j,   dbeta = X^T deta
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-namespace {
-
-double dot(const double *a, const double *b, int64_t n) {
-  double sum = 0.0;
-  for (int64_t j = 0; j < n; j++) {
-    sum += a[j] * b[j];
-  }
-  return sum;
-}
-
-} // namespace
 
 extern "C" void cox_partial_likelihood_value(const Input *in, double *out) {
   const int64_t n = in[1].size[0], d = in[1].size[1];

@@ -1,20 +1,9 @@
 // sum (exp (W x)), and its gradients by W and x.
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
 #include <cmath>
-
-namespace {
-
-double dot(const double *a, const double *b, int64_t n) {
-  double sum = 0.0;
-  for (int64_t j = 0; j < n; j++) {
-    sum += a[j] * b[j];
-  }
-  return sum;
-}
-
-} // namespace
 
 extern "C" void exp_matvec_value(const Input *in, double *out) {
   const int64_t m = in[0].size[0], n = in[0].size[1];

@@ -4,20 +4,13 @@
 //   f = y^T K^-1 y / 2 + sum log L_ii + n log(2 pi) / 2,   K = L L^T
 //   alpha = K^-1 y,   df/dK = (K^-1 - alpha alpha^T) / 2,   df/dy = alpha
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 namespace {
-
-double dot(const double *a, const double *b, int64_t n) {
-  double sum = 0.0;
-  for (int64_t k = 0; k < n; k++) {
-    sum += a[k] * b[k];
-  }
-  return sum;
-}
 
 struct Process {
   int64_t n, d;

@@ -1,6 +1,7 @@
 // The sum over points of Huber's loss, r^2 / 2 for |r| <= cut, else cut (|r| - cut / 2), r = y - X beta; its gradient
 // by beta.
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
 #include <cmath>
@@ -10,11 +11,7 @@ namespace {
 double residual(const Input *in, int64_t i) {
   const int64_t d = in[1].size[1];
   const double *beta = in[0].floats, *row = in[1].floats + i * d;
-  double sum = 0.0;
-  for (int64_t j = 0; j < d; j++) {
-    sum += row[j] * beta[j];
-  }
-  return in[2].floats[i] - sum;
+  return in[2].floats[i] - dot(row, beta, d);
 }
 
 } // namespace

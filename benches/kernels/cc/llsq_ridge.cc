@@ -1,21 +1,10 @@
 // |A x - b|^2 / 2 + exp(lambda) |x|^2 / 2, and its gradients A^T (A x - b) + exp(lambda) x and exp(lambda) |x|^2 / 2
 // by x and lambda.
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
 #include <cmath>
-
-namespace {
-
-double dot(const double *a, const double *b, int64_t n) {
-  double sum = 0.0;
-  for (int64_t j = 0; j < n; j++) {
-    sum += a[j] * b[j];
-  }
-  return sum;
-}
-
-} // namespace
 
 extern "C" void llsq_ridge_value(const Input *in, double *out) {
   const int64_t m = in[0].size[0], n = in[0].size[1];

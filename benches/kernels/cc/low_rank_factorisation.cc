@@ -2,20 +2,9 @@
 //
 //   r = m (u_i . v_j - a_ij),   du_i = sum over j of r v_j + u_i / 10,   dv_j = sum over i of r u_i + v_j / 10
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
-
-namespace {
-
-double dot(const double *a, const double *b, int64_t n) {
-  double sum = 0.0;
-  for (int64_t j = 0; j < n; j++) {
-    sum += a[j] * b[j];
-  }
-  return sum;
-}
-
-} // namespace
 
 extern "C" void low_rank_factorisation_value(const Input *in, double *out) {
   const int64_t m = in[0].size[0], n = in[1].size[0], rank = in[0].size[1];

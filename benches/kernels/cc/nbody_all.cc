@@ -5,51 +5,34 @@
 //   dm_i = -(sum over j of s g_j . d).
 // Places are copied to a vector for each coordinate; bodies i are the inner loop, whose sums are vectors.
 
-#include "input.h"
+#include "bodies.h"
 #include <cmath>
-#include <vector>
 
 namespace {
 
-struct Bodies {
-  int64_t n;
-  const double *m;
-  std::vector<double> columns;
-  const double *x, *y, *z;
-
-  explicit Bodies(const Input *in) : n(in[1].size[0]), m(in[1].floats), columns(3 * n) {
+// a has three vectors of zeros.
+void accelerations(const Bodies &b, double *a) {
+  const int64_t n = b.n;
+  const double *x = b.x, *y = b.y, *z = b.z;
+  double *__restrict ax = a, *__restrict ay = a + n, *__restrict az = ay + n;
+  for (int64_t j = 0; j < n; j++) {
+    const double xj = x[j], yj = y[j], zj = z[j], mj = b.m[j];
     for (int64_t i = 0; i < n; i++) {
-      for (int64_t c = 0; c < 3; c++) {
-        columns[c * n + i] = in[0].floats[3 * i + c];
-      }
-    }
-    x = columns.data();
-    y = x + n;
-    z = y + n;
-  }
-
-  // a has three vectors of zeros.
-  void accelerations(double *a) const {
-    double *__restrict ax = a, *__restrict ay = a + n, *__restrict az = ay + n;
-    for (int64_t j = 0; j < n; j++) {
-      const double xj = x[j], yj = y[j], zj = z[j], mj = m[j];
-      for (int64_t i = 0; i < n; i++) {
-        const double dx = xj - x[i], dy = yj - y[i], dz = zj - z[i], r2 = dx * dx + dy * dy + dz * dz + 0.01;
-        const double s = mj / (r2 * std::sqrt(r2));
-        ax[i] += s * dx;
-        ay[i] += s * dy;
-        az[i] += s * dz;
-      }
+      const double dx = xj - x[i], dy = yj - y[i], dz = zj - z[i], r2 = dx * dx + dy * dy + dz * dz + 0.01;
+      const double s = mj / (r2 * std::sqrt(r2));
+      ax[i] += s * dx;
+      ay[i] += s * dy;
+      az[i] += s * dz;
     }
   }
-};
+}
 
 } // namespace
 
 extern "C" void nbody_all_value(const Input *in, double *out) {
   const Bodies b(in);
   std::vector<double> a(3 * b.n, 0.0);
-  b.accelerations(a.data());
+  accelerations(b, a.data());
   double sum = 0.0;
   for (double x : a) {
     sum += x * x;
@@ -62,7 +45,7 @@ extern "C" void nbody_all_gradient(const Input *in, double *__restrict out) {
   const int64_t n = b.n;
   std::vector<double> scratch(6 * n, 0.0);
   double *g = scratch.data();
-  b.accelerations(g);
+  accelerations(b, g);
   for (int64_t i = 0; i < 3 * n; i++) {
     g[i] *= 2.0;
   }

@@ -1,31 +1,8 @@
 // The softened energy of gravity between all pairs of bodies, -(sum over i < j of m_i m_j / r_ij), and its gradients by
 // places and masses. Places are copied to a vector for each coordinate.
 
-#include "input.h"
+#include "bodies.h"
 #include <cmath>
-#include <vector>
-
-namespace {
-
-struct Bodies {
-  int64_t n;
-  const double *m;
-  std::vector<double> columns;
-  const double *x, *y, *z;
-
-  explicit Bodies(const Input *in) : n(in[1].size[0]), m(in[1].floats), columns(3 * n) {
-    for (int64_t i = 0; i < n; i++) {
-      for (int64_t c = 0; c < 3; c++) {
-        columns[c * n + i] = in[0].floats[3 * i + c];
-      }
-    }
-    x = columns.data();
-    y = x + n;
-    z = y + n;
-  }
-};
-
-} // namespace
 
 extern "C" void nbody_pairs_value(const Input *in, double *out) {
   const Bodies b(in);

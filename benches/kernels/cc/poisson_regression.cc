@@ -1,20 +1,9 @@
 // sum of exp(eta) - y eta + log y!, eta = X beta, and its gradient X^T (exp(eta) - y) by beta.
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
 #include <cmath>
-
-namespace {
-
-double dot(const double *a, const double *b, int64_t n) {
-  double sum = 0.0;
-  for (int64_t j = 0; j < n; j++) {
-    sum += a[j] * b[j];
-  }
-  return sum;
-}
-
-} // namespace
 
 extern "C" void poisson_regression_value(const Input *in, double *out) {
   const int64_t n = in[1].size[0], d = in[1].size[1];

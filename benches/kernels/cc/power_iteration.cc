@@ -3,6 +3,7 @@
 //   f = x^T A x, |x| = 1:   dx = A x + A^T x,   dA = x x^T
 //   x' = y / r, y = A x, r = |y|:   dy = (dx' - (x' . dx') x') / r,   dx = A^T dy,   dA += dy x^T
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
 #include <cmath>
@@ -11,14 +12,6 @@
 namespace {
 
 constexpr int64_t STEPS = 20;
-
-double dot(const double *a, const double *b, int64_t n) {
-  double sum = 0.0;
-  for (int64_t j = 0; j < n; j++) {
-    sum += a[j] * b[j];
-  }
-  return sum;
-}
 
 void times(const double *a, const double *x, double *__restrict y, int64_t n) {
   for (int64_t i = 0; i < n; i++) {

@@ -1,5 +1,6 @@
 // The mean over points of tau r for r > 0, else (tau - 1) r, r = y - X beta, and its gradient by beta.
 
+#include "dot.h"
 #include "input.h"
 #include <algorithm>
 
@@ -8,11 +9,7 @@ namespace {
 double residual(const Input *in, int64_t i) {
   const int64_t d = in[1].size[1];
   const double *beta = in[0].floats, *row = in[1].floats + i * d;
-  double sum = 0.0;
-  for (int64_t j = 0; j < d; j++) {
-    sum += row[j] * beta[j];
-  }
-  return in[2].floats[i] - sum;
+  return in[2].floats[i] - dot(row, beta, d);
 }
 
 } // namespace

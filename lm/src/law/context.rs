@@ -71,8 +71,8 @@ impl Spaces {
             }
             Kind::App(Op::JacobianAt(_), args) => return Some(args[if of_domain { 1 } else { 2 }].clone()),
             Kind::Let(bindings, body) => {
-                let bound = bindings.iter().flat_map(|b| b.pattern.vars());
-                return without(self.space(body, ty, of_domain)?, bound);
+                let bound: Vec<&Var> = bindings.iter().flat_map(|b| b.pattern.vars()).collect();
+                return self.space_outside(body, ty, of_domain, &bound);
             }
             Kind::App(Op::If, args) => {
                 return match [&args[1], &args[2]].map(|branch| self.space(branch, ty, of_domain)) {
@@ -114,12 +114,23 @@ impl Spaces {
         }
     }
 
+    /// Returns a witness without some variables. Where a conditional's depends on them, that of a branch may not.
+    fn space_outside(&self, m: &Expr, ty: &Type, of_domain: bool, bound: &[&Var]) -> Option<Expr> {
+        let whole = self.space(m, ty, of_domain).and_then(|witness| without(witness, bound));
+        whole.or_else(|| match m.args_of(&Op::If) {
+            Some([_, branches @ ..]) if of_domain => {
+                branches.iter().find_map(|branch| self.space_outside(branch, ty, true, bound))
+            }
+            _ => None,
+        })
+    }
+
     /// Returns the domain that all maps of a tensor of maps have.
     fn domain_of_family(&self, maps: &Expr) -> Option<Expr> {
         match maps.kind() {
             Kind::App(Op::Prim(Prim::VecInit), maps) => maps.iter().find_map(|m| self.domain(m)),
             Kind::App(Op::Prim(Prim::Build), args) => match args[1].kind() {
-                Kind::Lam(i, m) => without(self.domain(m)?, std::iter::once(i)),
+                Kind::Lam(i, m) => self.space_outside(m, m.ty().as_lm()?.0, true, &[i]),
                 _ => None,
             },
             _ => None,
@@ -128,7 +139,7 @@ impl Spaces {
 }
 
 /// Returns the term, unless it mentions one of the variables.
-fn without<'a>(e: Expr, mut variables: impl Iterator<Item = &'a Var>) -> Option<Expr> {
+fn without(e: Expr, variables: &[&Var]) -> Option<Expr> {
     let free = free_variables(&e);
-    (!variables.any(|x| free.contains(x))).then_some(e)
+    (!variables.iter().any(|x| free.contains(x))).then_some(e)
 }

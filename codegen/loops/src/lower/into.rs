@@ -109,9 +109,9 @@ impl Body<'_> {
                 self.lower_into(&args[1], target, planned)
             }
             (Prim::Add, Sink::Parts(_)) if target.destination().gives_back_numbers(e.ty()) => {
-                let terms = [&args[0], &args[1]].map(|term| self.lower_into(term, target, planned));
-                let [a, b] = terms;
-                self.sum_of_given([a?, b?], target)
+                let a = self.lower_into(&args[0], target, planned)?;
+                let b = self.lower_into(&args[1], target, planned)?;
+                self.sum_of_given([a, b], target)
             }
             (Prim::ZeroOf, Sink::Add(_)) => Ok(Val::nothing()),
             (Prim::ZeroOf, _) => {
