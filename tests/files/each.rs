@@ -5,13 +5,42 @@ use libtest_mimic::{Failed, Trial};
 use lmc::demos::{DEMOS, Demo};
 use lmc::with_large_stack;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The result of a check: `Err` with the reason if it fails.
 pub type Outcome = Result<(), String>;
 
+/// A test that takes longer is named.
+const SLOW: Duration = Duration::from_secs(30);
+
+/// A test that takes longer ends the run: nothing is asserted about time, but a test that hangs would hide all others.
+const HANGS: Duration = Duration::from_secs(600);
+
 /// Returns a test, which runs with a large stack.
 pub fn row(test: &str, name: &str, check: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
-    Trial::test(format!("{test}::{name}"), move || with_large_stack(check).map_err(Failed::from))
+    let name = format!("{test}::{name}");
+    Trial::test(name.clone(), move || watched(&name, || with_large_stack(check)).map_err(Failed::from))
+}
+
+/// Runs a test, and ends the process if it hangs.
+fn watched(name: &str, test: impl FnOnce() -> Outcome) -> Outcome {
+    let start = Instant::now();
+    let (ended, wait) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            // A sender that is gone tells of the end, too.
+            if wait.recv_timeout(HANGS) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("{name} has not ended in {} s: no other test is run", HANGS.as_secs());
+                std::process::exit(101);
+            }
+        });
+        let _ended = ended;
+        let outcome = test();
+        if start.elapsed() > SLOW {
+            eprintln!("{name} took {} s", start.elapsed().as_secs());
+        }
+        outcome
+    })
 }
 
 /// Returns a test of each program of a folder.

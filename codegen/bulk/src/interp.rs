@@ -135,7 +135,11 @@ impl Run<'_> {
     fn node(&mut self, id: Id) -> Result<Value, Stop> {
         let function = self.function;
         let node = function.node(id);
-        let dims: Vec<usize> = node.dims.iter().map(|&size| self.array(size).integer() as usize).collect();
+        // Sizes are checked. A negative one is of a loop without iterations, before which it stands.
+        let size = |&id: &Id| usize::try_from(self.array(id).integer());
+        let Ok(dims) = node.dims.iter().map(size).collect::<Result<Vec<usize>, _>>() else {
+            return Err(Stop { failure: Failure::Size, span: node.span });
+        };
         match &node.op {
             Op::Check(failure) => match self.array(node.args[0]).elements[0] {
                 Constant::Bool(true) => Ok(Value::Parts(vec![])),

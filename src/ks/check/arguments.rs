@@ -189,6 +189,12 @@ impl Checker {
 
     /// Checks `(lam (x : T) e)`.
     pub(super) fn lambda(&mut self, items: &[Sexp], span: Span) -> Option<Expr> {
+        if let [_, params @ .., _] = items
+            && params.len() > 1
+            && params.iter().all(is_one_param)
+        {
+            return self.several_variables(params, params[0].span);
+        }
         let [_, param, body] = items else { return self.malformed("`lam`", "(lam (x : Type) e)", span) };
         if let Shape::List(items) = &param.shape
             && items.len() != 1

@@ -156,6 +156,11 @@ impl Lowering<'_> {
         let one = self.b.integer(1);
         let arrays: Vec<(Array, Array)> =
             first.leaves().into_iter().cloned().zip(states.leaves().into_iter().cloned()).collect();
+        // The loop requires so of each step; without steps, the states would have sizes that the first has not.
+        for (first, rest) in &arrays {
+            let sizes = self.own(first).into_iter().zip(self.own(rest).into_iter().skip(1)).collect::<Vec<_>>();
+            sizes.into_iter().for_each(|(n, m)| self.b.equate(n, m));
+        }
         let joined = |(first, rest): &(Array, Array)| {
             let axes = rest.axes.clone();
             let own = [vec![one], self.own(first)].concat();
