@@ -20,6 +20,7 @@ mod each;
 mod errors;
 mod gradcheck;
 mod headers;
+mod kernels;
 mod lanes;
 mod language;
 mod loops_agree;
@@ -55,6 +56,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     errors::tests,
     gradcheck::tests,
     headers::tests,
+    kernels::tests,
     lanes::tests,
     language::tests,
     loops_agree::tests,

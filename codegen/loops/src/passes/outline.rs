@@ -17,6 +17,7 @@
 
 use super::pass::ModuleCx;
 use crate::analyses::alias::Aliases;
+use crate::analyses::cache::Analyses;
 use crate::analyses::independence::FunctionEffects;
 use crate::analyses::roots::Roots;
 use crate::analyses::verify::at_once_in;
@@ -44,8 +45,18 @@ pub(super) fn run(cx: &mut ModuleCx) {
             calls.insert((place.function, place.index), Stmt::Call(place.results.clone(), id, args));
         }
     }
-    for (i, function) in cx.module.functions.iter_mut().enumerate() {
+    let callers: IndexSet<FunId> = calls.keys().map(|(caller, _)| *caller).collect();
+    let mut before: Vec<(FunId, Block)> = Vec::new();
+    for (i, function) in cx.module.functions.iter_mut().enumerate().filter(|(i, _)| callers.contains(&FunId(*i))) {
+        before.push((FunId(i), function.body.clone()));
         replace(&mut function.body, &mut |index| calls.remove(&(FunId(i), index)));
+    }
+    let effects = FunctionEffects::of(cx.module, &mut Analyses::default());
+    for (id, body) in before {
+        // Less is known of the rows that a call has made, too, and a loop in lanes may write to others.
+        if at_once_in(cx.module, &cx.module.functions[id.0], &effects).is_err() {
+            cx.module.functions[id.0].body = body;
+        }
     }
     // A nest in one that is called is not, itself.
     cx.module.drop_unused();
