@@ -57,15 +57,20 @@ impl Destination {
         }
     }
 
-    /// Returns whether nothing of the value goes back to the caller, so that its terms may be added one by one.
+    /// Returns whether nothing but numbers of a value of that type goes back to the caller, so that its terms may be
+    /// added one by one.
     ///
-    /// An unused value that is evaluated does not count: its terms have to meet, since their sizes may differ.
-    fn is_added_to(&self, unread: Unread) -> bool {
+    /// An unused tensor that is evaluated does not count: its terms have to meet, since their sizes may differ.
+    fn is_added_to(&self, ty: &Type, unread: Unread) -> bool {
         match self {
             Destination::Add(_) => true,
-            Destination::Nowhere => unread == Unread::Dropped,
-            Destination::Own | Destination::Parts(_) => false,
-            Destination::Choice(_, yes, no) => yes.is_added_to(unread) && no.is_added_to(unread),
+            Destination::Nowhere => unread == Unread::Dropped || ty.has_fixed_shape(),
+            Destination::Own => ty.has_fixed_shape(),
+            Destination::Parts(parts) => {
+                let types = ty.as_tuple().expect("parts are those of a tuple");
+                parts.iter().zip(types).all(|(part, ty)| part.is_added_to(ty, unread))
+            }
+            Destination::Choice(_, yes, no) => yes.is_added_to(ty, unread) && no.is_added_to(ty, unread),
         }
     }
 
@@ -286,8 +291,8 @@ impl Planner {
             Kind::App(Op::Tuple, parts) => {
                 parts.iter().enumerate().for_each(|(i, part)| self.consume(part, &destination.component(i + 1)));
             }
-            // Where a part goes back to the caller, both terms would have to, to be added there.
-            Kind::App(Op::Prim(Prim::Add), args) if destination.is_added_to(self.unread) => {
+            // Where a tensor goes back to the caller, both terms would have to, to be added there.
+            Kind::App(Op::Prim(Prim::Add), args) if destination.is_added_to(e.ty(), self.unread) => {
                 args.iter().for_each(|a| self.consume(a, destination));
             }
             Kind::App(Op::Prim(Prim::DeltaAt), args) if is_index(&args[1]) => {
