@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sum v   =   if v is empty then zeros else sum v         for v = build n (λi. e), i not in the shape of e
+//! sum (build n f)   =   sumbuild n f                      so that the elements need no place but that of the sum
 //! ```
 //!
 //! A sum of tensors over nothing has no other way to know its shape; where this fails, it is a run-time error. Takes
@@ -91,7 +92,11 @@ impl Guard<'_> {
         zero.extend(before.iter().cloned());
         let element = self.bind_as("shape", element.clone(), &mut zero);
         let Some(zeros) = shape::zeros(e.ty(), &element, self.0.supply) else { return e.clone() };
-        let sum = Expr::app(op.clone(), args).at(e.span());
+        let sum = match args[0].args_of(&Op::Prim(Prim::Build)) {
+            Some(build) if *op == Op::Prim(Prim::Sum) => Expr::prim(Prim::SumBuild, build.to_vec()),
+            _ => Expr::app(op.clone(), args),
+        };
+        let sum = sum.at(e.span());
         let zeros = Expr::block(zero, zeros).placed_throughout(e.span());
         let guarded = Expr::conditional(is_empty(&size), zeros, sum).at(e.span());
         Expr::block(out, guarded)

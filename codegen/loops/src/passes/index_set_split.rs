@@ -6,8 +6,8 @@
 //! ```
 //!
 //! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside
-//! that are known to be moderate, such as sizes. What is carried goes from loop to loop. The conditionals themselves
-//! are left to `gvn`.
+//! that are known to be moderate, such as sizes. Where iterations do nothing but under `==`, it may be any Integer: of
+//! one that is no index, p is b. What is carried goes from loop to loop. The conditionals themselves are left to `gvn`.
 //!
 //! A comparison counts if a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop. It
 //! does not count if it only chooses the sign of a zero, for nothing could be dropped then.
@@ -39,6 +39,8 @@ struct Turn {
     /// The first index from which on it is otherwise; for `eq.i` the only one where it holds. It fits.
     place: Linear,
     kind: SplitKind,
+    /// The place itself, where it may be any Integer.
+    anywhere: Option<Local>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -76,6 +78,7 @@ impl Splitter<'_> {
         if let Some(splits) = splits.checked_sub(1)
             && let Stmt::For(looped) = &stmt
             && let Some(turn) = turn(&stmt, looped, ranges)
+            && (turn.anywhere.is_none() || is_idle_elsewhere(looped))
             && budget >= statements_after(looped, &turn, ranges)
         {
             let parts = self.split_loop(looped, &turn, ranges, out);
@@ -96,10 +99,19 @@ impl Splitter<'_> {
     /// The loops that a loop becomes.
     fn split_loop(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
         let (a, b) = (&looped.from, &looped.to);
-        let p = self.between(turn, 0, [a, b], ranges, out);
+        let p = match turn.anywhere {
+            None => self.between(turn, 0, [a, b], ranges, out),
+            Some(x) => self.index_or_end(&Operand::Local(x), [a, b], ranges, out),
+        };
         let mut ends = vec![(p.clone(), turn.kind == SplitKind::Before)];
         if turn.kind == SplitKind::At {
-            let q = self.between(turn, 1, [&p, b], ranges, out);
+            let q = match turn.anywhere {
+                None => self.between(turn, 1, [&p, b], ranges, out),
+                Some(_) => {
+                    let next = ranges.op(Op::AddI, [p.clone(), Operand::Integer(1)], self.locals, out);
+                    self.choice([&next, b], [&next, b], ranges, out)
+                }
+            };
             ends.push((q, true));
         }
         ends.push((b.clone(), turn.kind == SplitKind::From));
@@ -146,6 +158,18 @@ impl Splitter<'_> {
         self.choice([a, &low], [&low, a], ranges, out)
     }
 
+    /// x where it is an index of a..b, and else b.
+    fn index_or_end(
+        &mut self,
+        x: &Operand,
+        [a, b]: [&Operand; 2],
+        ranges: &mut Ranges,
+        out: &mut Vec<Stmt>,
+    ) -> Operand {
+        let not_before = self.choice([a, x], [x, b], ranges, out);
+        self.choice([b, x], [b, &not_before], ranges, out)
+    }
+
     /// The first of two operands where x <= y, and the second otherwise.
     fn choice(
         &mut self,
@@ -168,6 +192,18 @@ impl Splitter<'_> {
         ranges.emit(Stmt::If(vec![result], condition, then, other), self.locals, out);
         Operand::Local(result)
     }
+}
+
+/// Returns whether iterations do nothing but in the first arms of conditionals.
+///
+/// Other loops, such as those over a vector of zeros and a one, run in lanes as they are.
+fn is_idle_elsewhere(looped: &For) -> bool {
+    looped.carried.is_empty()
+        && looped.body.stmts.iter().all(|stmt| match stmt {
+            Stmt::Let(..) => true,
+            Stmt::If(results, _, _, other) => results.is_empty() && other.stmts.is_empty(),
+            _ => false,
+        })
 }
 
 /// Returns how many statements a loop has after a split, without the arms that are not taken.
@@ -242,7 +278,16 @@ fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option
     let is_moderate = |x: Local| ranges.is_within(x);
     turn_at(condition, op, &difference, wanted, &is_moderate).or_else(|| {
         let (op, difference) = ranges.comparison_of_locals(condition)?;
-        turn_at(condition, op, &difference, wanted, &|x| ranges.has_value_within(x))
+        turn_at(condition, op, &difference, wanted, &|x| ranges.has_value_within(x)).or_else(|| {
+            let turn = turn_at(condition, op, &difference, wanted, &|_| true)?;
+            let mut terms = turn.place.terms().iter();
+            match (turn.kind, terms.next(), terms.next()) {
+                (SplitKind::At, Some((x, 1)), None) if turn.place.at_zero() == 0 => {
+                    Some(Turn { anywhere: Some(*x), ..turn })
+                }
+                _ => None,
+            }
+        })
     })
 }
 
@@ -267,7 +312,7 @@ fn turn_at(
     };
     let fits = |(x, k): &(Local, i128)| !wanted.set.contains(x) && is_moderate(*x) && k.abs() <= LARGEST_FACTOR;
     let fits = place.terms().iter().all(fits) && place.at_zero().abs() < ASSUMED;
-    fits.then_some(Turn { condition, place, kind })
+    fits.then_some(Turn { condition, place, kind, anywhere: None })
 }
 
 /// Returns the comparisons that conditionals ask for, alone or with others.
