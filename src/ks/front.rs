@@ -1,6 +1,7 @@
 //! The front end: from a source text to a checked program.
 
 use crate::derive::figures::fig09_11_category as cl;
+use crate::derive::passes::counted_recursion;
 use crate::derive::passes::zeros_of_empty_sums;
 use crate::derive::pipeline;
 use crate::derive::schedule::Strategies;
@@ -95,6 +96,7 @@ fn check_with(reading: Reading, options: CheckOptions, timings: &Timings) -> Res
     let checked = timings.time("checking", || check::check(&forms, prelude_forms(), options)).map(|mut checked| {
         if !is_stage {
             checked.expand_arrays();
+            counted_recursion::counted_recursion(&mut checked.program);
             zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program, &mut checked.with_arrays);
         }
         checked

@@ -11,6 +11,7 @@ pub mod apply_maps;
 pub mod arrays;
 pub mod carry_states;
 pub mod closed_folds;
+pub mod counted_recursion;
 pub mod cse;
 pub mod dce;
 pub mod dead_components;
@@ -41,6 +42,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "expand_arrays", violation: expand_arrays::violation,
         purpose:       "writes primitives on arrays that no derivation has rules for in terms of others",
         postcondition: "no such primitive is left" },
+    TermPass { name: "counted_recursion", violation: counted_recursion::violation,
+        purpose:       "writes functions that call themselves once, and count, as folds",
+        postcondition: "no function that counts and prints nothing calls itself once" },
     TermPass { name: "zeros_of_empty_sums", violation: zeros_of_empty_sums::violation,
         purpose:       "gives a sum over no elements its zero, where the shape of an element is known without one",
         postcondition: "a sum is guarded against an empty range at most once" },

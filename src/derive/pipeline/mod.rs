@@ -42,6 +42,7 @@ pub use watch::{Observer, PassDone};
 
 use super::figures::checkpoints::sweep;
 use super::figures::fig09_11_category as category;
+use super::passes::counted_recursion;
 use super::passes::zeros_of_empty_sums;
 use super::recipes::{self, Recipe, Start, Step};
 use crate::derive::call_order;
@@ -223,6 +224,7 @@ impl Pipeline {
 /// Errors: f has no such derivative.
 pub fn record(mut checked: Checked, f: &FunName) -> Result<Type, Error> {
     checked.expand_arrays();
+    counted_recursion::counted_recursion(&mut checked.program);
     zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program, &mut checked.with_arrays);
     let mut pipeline = Pipeline::new(checked);
     let half = f.derived(Derivative::SufFwdPass);
