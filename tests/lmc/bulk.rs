@@ -21,7 +21,7 @@ fn what_has_no_form_on_whole_arrays_is_refused_with_its_code() {
             "numpy",
             "(def f (Vec (Vec Integer)) (n : Integer) (build n (lam (i : Integer) (build i (lam (j : Integer) j)))))",
         ),
-        ("E311", "numpy", "(def f Float ((n : Integer) (x : Float)) (if (lte n 0) x (mul x (f (sub n 1) x))))"),
+        ("E311", "numpy", "(def f Float ((n : Integer) (x : Float)) (if (lte n 0) x (mul x (f (div n 2) x))))"),
         ("E312", "numpy", "(edef g Float (Float))\n(def f Float (x : Float) (g x))"),
         ("E313", "numpy", "(def f Integer (x : Float) (print x))"),
         ("E314", "numpy", "(def f (LM Float Float) (x : Float) (lmScale 1.0 x))"),

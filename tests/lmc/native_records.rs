@@ -67,7 +67,7 @@ fn text_of(name: &str) -> String {
 }
 
 /// The depth of a program's calls at size n is n, n / 4, or the logarithm of n.
-const FILES: [&str; 4] = ["recursive_product.ks", "loop_by_recursion.ks", "mutual.ks", "halving.ks"];
+const FILES: [&str; 4] = ["product_by_two.ks", "loop_by_two.ks", "mutual.ks", "halving.ks"];
 
 #[test]
 fn fast_native_code_gives_what_the_interpreter_gives() {
@@ -167,7 +167,7 @@ fn a_loop_takes_back_the_records_of_an_iteration() {
 #[test]
 fn depth_beyond_the_stack_is_an_error() {
     with_large_stack(|| {
-        let mut case = Case::of_file("recursive_product.ks");
+        let mut case = Case::of_file("product_by_two.ks");
         case.jit.set_stack(1 << 16);
         let error = case.jit.call(&rev(), &case.args(10_000)).expect_err("64 KiB do not suffice");
         assert!(matches!(error.kind, ErrorKind::RecursionTooDeep(_)), "{error}");

@@ -66,13 +66,15 @@ pub fn stays(family: &Family, sizes: &[i64]) -> Result<(), String> {
 }
 
 /// Calls are nested the deeper the larger the size is, in these files of `cases/cost`.
-const RECURSIVE: [&str; 9] = [
+const RECURSIVE: [&str; 11] = [
     "branches",
     "call_of_a_call",
     "expansion",
     "halving",
     "loop_by_recursion",
+    "loop_by_two",
     "mutual",
+    "product_by_two",
     "recursion_through_fold",
     "recursive_product",
     "squaring",

@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Each level of the recursion makes cotangents of what all levels share: a known limit (docs/design.md).
-const GROWS: [&str; 1] = ["loop_by_recursion"];
+const GROWS: [&str; 1] = ["loop_by_two"];
 
 /// The cost of second derivatives per operation of the function does not grow with data or depth.
 fn second_derivatives_cost_a_constant_factor(path: &Path) -> Outcome {

@@ -57,7 +57,7 @@ const PROGRAM: &str = "
       (mul s s))))))
 (def deep Float (v : Vec Float) (grow v 3))
 (def grow Float ((v : Vec Float) (n : Integer))
-  (if (eq n 0) (sum v) (grow (map (lam (x : Float) (sin x)) v) (sub n 1))))
+  (if (eq n 0) (sum v) (grow (map (lam (x : Float) (sin x)) v) (div n 2))))
 (def powers Float ((m : Tensor 2 Float) (v : Vec Float))
   (index (tuple 0 0) (fold (lam (p : Tuple (Tensor 2 Float) Float) (mul (get$2$2 p) (get$1$2 p))) m v)))
 (def named Float ((steps : Integer) (v : Vec Float))
