@@ -231,16 +231,19 @@ fn place_of(e: &Expr) -> Span {
 const SHORT: usize = 4;
 
 /// Returns whether a copy of the map copies no work: a variable, 0, 1, a projection, a scale by an atom, or a few of
-/// these side by side.
+/// these side by side. A sum and a dot product go through a vector wherever they are applied: in a loop that would be
+/// each time.
 pub fn is_free_to_copy(m: &Expr) -> bool {
     match m.kind() {
         Kind::Var(_) => true,
-        Kind::App(Op::Prim(Prim::LmZero | Prim::LmOne | Prim::LmSum), args) => args.iter().all(is_shape),
+        Kind::App(Op::Prim(Prim::LmZero | Prim::LmOne), args) => args.iter().all(is_shape),
         Kind::App(Op::Prim(Prim::LmScale), args) => is_shape(&args[0]) && args[1].is_atom(),
-        Kind::App(Op::Prim(Prim::LmScaleR | Prim::LmDot), args) => args.iter().all(Expr::is_atom),
+        Kind::App(Op::Prim(Prim::LmScaleR | Prim::LmDot), args) => {
+            args.iter().all(Expr::is_atom) && m.ty().as_lm().is_some_and(|(s, _)| s.has_fixed_shape())
+        }
         Kind::App(Op::Prim(Prim::LmIndex), args) => is_shape(&args[0]) && is_shape(&args[1]),
         Kind::App(Op::Prim(Prim::LmTranspose), args) => {
-            args[0].args_of_prim(Prim::LmSum).is_some() && is_free_to_copy(&args[0])
+            args[0].args_of_prim(Prim::LmSum).is_some_and(|sum| sum.iter().all(is_shape))
         }
         // What sends one vector to all elements: an element of it is the vector again.
         Kind::App(Op::Prim(Prim::LmCompose), args) => {
