@@ -63,6 +63,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         let layout = lanes.spread.layout(buffer);
         let ty = frame.function().ty(buffer).element().expect("loops are well-typed");
         let stride = if i.is_vector_value() { stride } else { Some(0) };
+        // What is one index for all lanes may have been computed in each of them.
+        let i = match i {
+            BasicValueEnum::VectorValue(each) if stride == Some(0) => self.lane(each, 0),
+            _ => i,
+        };
         let is_each = layout == Layout::Each;
         let i = if is_each { self.of_each(lanes, i) } else { i };
         let one_address = !base.is_vector_value();
