@@ -98,15 +98,7 @@ impl Destination {
     /// Returns whether only numbers go back to the caller, of a value of that type. Then the terms of a sum may be added
     /// one by one, and what goes back of each to what goes back of the others.
     pub fn gives_back_numbers(&self, ty: &Type) -> bool {
-        match self {
-            Destination::Own => ty.has_fixed_shape(),
-            Destination::Add(_) | Destination::Nowhere => true,
-            Destination::Parts(parts) => {
-                let types = ty.as_tuple().expect("parts are those of a tuple");
-                parts.iter().zip(types).all(|(part, ty)| part.gives_back_numbers(ty))
-            }
-            Destination::Choice(_, yes, no) => yes.gives_back_numbers(ty) && no.gives_back_numbers(ty),
-        }
+        self.is_added_to(ty, Unread::Dropped)
     }
 }
 

@@ -98,7 +98,8 @@ impl<'a> Counted<'a> {
     fn of(def: &'a Def) -> Option<Counted<'a>> {
         let [condition, yes, no] = def.body.args_of(&Op::If)? else { return None };
         let name = &def.fun.name;
-        if calls(condition, name) {
+        // A fold of linear maps is none that a law removes.
+        if calls(condition, name) || def.params.iter().any(|x| x.ty().mentions_lm()) {
             return None;
         }
         let (step, base, holds) = match (calls(yes, name), calls(no, name)) {
@@ -172,15 +173,12 @@ impl<'a> Counted<'a> {
 
     /// The fold from the first arguments to the last.
     fn onward(&self, def: &Def, n: &Expr, out: &mut Vec<Binding>, supply: &mut Supply) -> Expr {
-        let types: Vec<Type> = self.changed.iter().map(|&i| def.params[i].ty().clone()).collect();
         let whole = |parts: Vec<Expr>| match parts.as_slice() {
             [one] => one.clone(),
             _ => Expr::tuple(parts),
         };
-        let state = match types.as_slice() {
-            [one] => one.clone(),
-            _ => Type::Tuple(types.clone().into()),
-        };
+        let first = whole(self.changed.iter().map(|&i| Expr::var(&def.params[i])).collect());
+        let state = first.ty().clone();
         let mut inner = Vec::new();
         let (s, mut known) = self.parts(def, &state, &mut inner, supply);
         let i = supply.fresh("i", Type::Integer);
@@ -189,7 +187,6 @@ impl<'a> Counted<'a> {
         let next = whole(self.changed.iter().map(|&i| self.args[i].clone()).collect());
         let step = substitute(&Expr::block(bindings.to_vec(), next), &known);
         let step = renamed(&Expr::block(inner, step), supply);
-        let first = whole(self.changed.iter().map(|&i| Expr::var(&def.params[i])).collect());
         let folded = over_range([s, i], step, first, n, supply);
 
         let mut after = Vec::new();
