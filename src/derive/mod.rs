@@ -14,6 +14,7 @@ pub mod figures;
 pub mod forms;
 pub mod partial_eval;
 pub mod passes;
+mod passing_on;
 pub mod pipeline;
 pub mod postcondition;
 pub mod recipes;

@@ -374,6 +374,16 @@ pub fn selection(e: &Expr) -> Option<(&Var, Vec<usize>)> {
     }
 }
 
+/// Returns whether a component of the term's value has a destination of its own while the rest goes nowhere: the term is
+/// a call or a sum, or a component of one.
+pub fn gives_parts(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::App(Op::Call(_) | Op::Prim(Prim::Into | Prim::Add), _) => true,
+        Kind::App(Op::Get(..), args) => gives_parts(&args[0]),
+        _ => false,
+    }
+}
+
 /// Returns whether an index costs nothing to evaluate again.
 fn is_index(e: &Expr) -> bool {
     match e.kind() {

@@ -15,7 +15,7 @@ use super::interpreter::{Interpreter, located};
 use super::sizes::size_of;
 use super::target::{Target, all_floats, nothing, without_unread};
 use super::terms::bind_pattern;
-use crate::destination::{Destination, Plan, Step, Unread, beside_a_value, plan, selection};
+use crate::destination::{Destination, Plan, Step, Unread, beside_a_value, gives_parts, plan, selection};
 use crate::effect::Effects;
 use crate::prim::Prim;
 use crate::runtime_error::RuntimeError;
@@ -87,9 +87,7 @@ impl Interpreter<'_> {
                 let chosen = if self.eval(&args[0], env)? == Value::Bool(true) { &args[1] } else { &args[2] };
                 self.eval_into(chosen, env, target, planned)
             }
-            Kind::App(Op::Get(i, n), args)
-                if matches!(args[0].kind(), Kind::App(Op::Call(_) | Op::Prim(Prim::Into | Prim::Add), _)) =>
-            {
+            Kind::App(Op::Get(i, n), args) if gives_parts(&args[0]) => {
                 self.counts.accesses += 1;
                 let mut parts = vec![Target::Nowhere; *n];
                 parts[i - 1] = target.clone();

@@ -1,10 +1,12 @@
-//! Inlines the calls that the program marks by `$inline`, before anything is derived.
+//! Inlines the calls that the program marks by `$inline`, and those of small functions that pass on arrays that they
+//! are given, before anything is derived.
 //!
 //! These calls stay: of recursive functions, of external ones, and of functions that have a derivative by hand.
 
 use super::Pipeline;
 use crate::derive::call_order;
 use crate::derive::passes::inline_marked;
+use crate::derive::passing_on::passing_on;
 use crate::derive::postcondition::Facts;
 use lm::term::{Def, Expr, FunName, Kind, Op, Supply};
 use rustc_hash::FxHashSet;
@@ -12,7 +14,8 @@ use rustc_hash::FxHashSet;
 impl Pipeline {
     /// Inlines the marked calls of all definitions; those of callees first. Keeps the definitions as they are written.
     pub(super) fn inline_all_marked(&mut self) {
-        if self.marked.is_empty() {
+        self.passing_on = passing_on(&self.program);
+        if self.marked.is_empty() && self.passing_on.is_empty() {
             return;
         }
         let mut done = FxHashSet::default();
@@ -58,8 +61,15 @@ impl Pipeline {
     /// Returns the function that a term calls, if the call is marked and the function can be inlined.
     fn marked_callee<'a>(&self, e: &'a Expr) -> Option<&'a FunName> {
         let Kind::App(Op::Call(f), _) = e.kind() else { return None };
-        let is_marked = self.marked.contains(&(f.name.clone(), e.span()));
+        let is_marked = self.marked.contains(&(f.name.clone(), e.span())) || self.passes_on(&f.name);
         (is_marked && self.can_inline(&f.name)).then_some(&f.name)
+    }
+
+    /// Returns whether a function passes on arrays that it is given, and is small: where such functions call each
+    /// other, a body may hold many copies of another.
+    fn passes_on(&self, f: &FunName) -> bool {
+        const SMALL: usize = 100;
+        self.passing_on.contains(f) && self.program.defs[f].body.size() <= SMALL
     }
 
     /// Returns whether a marked call of a function, as written, is inlined.

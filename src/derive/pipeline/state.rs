@@ -33,6 +33,8 @@ pub struct Pipeline {
     pub(super) unshared: FxHashMap<(FunName, When), Def>,
     /// The calls that the program marks by `$inline`: the callee and the place.
     pub(super) marked: FxHashSet<(FunName, Span)>,
+    /// The functions that pass on arrays that they are given.
+    pub(super) passing_on: FxHashSet<FunName>,
     /// The definitions with primitives that have an expansion, as they are written.
     pub(super) with_arrays: IndexMap<FunName, Def>,
     /// The definitions with such calls, before these were inlined.
@@ -77,6 +79,7 @@ impl Pipeline {
             watch,
             unshared: FxHashMap::default(),
             marked,
+            passing_on: FxHashSet::default(),
             with_arrays,
             written_with_marks: FxHashMap::default(),
             carried: FxHashSet::default(),

@@ -20,7 +20,7 @@ use super::sink::{Accumulator, Planned, Sink};
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Op, Operand};
-use lm::destination::{Unread, beside_a_value};
+use lm::destination::{Unread, beside_a_value, gives_parts};
 use lm::prim::Prim;
 use lm::term::{self, Expr, Kind};
 use lm::types::Type;
@@ -59,12 +59,7 @@ impl Body<'_> {
                     |body| body.lower_into(&args[2], target, planned),
                 )
             }
-            Kind::App(term::Op::Get(i, n), args)
-                if matches!(
-                    args[0].kind(),
-                    Kind::App(term::Op::Call(_) | term::Op::Prim(Prim::Into | Prim::Add), _)
-                ) =>
-            {
+            Kind::App(term::Op::Get(i, n), args) if gives_parts(&args[0]) => {
                 let mut parts = vec![Sink::Nowhere; *n];
                 parts[i - 1] = target.clone();
                 Ok(self.lower_into(&args[0], &Sink::Parts(parts), None)?.parts()[i - 1].clone())

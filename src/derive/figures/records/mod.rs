@@ -28,6 +28,7 @@ pub(in crate::derive::figures) use branches::Readers;
 use super::checkpoints::segments::Checkpoints;
 use super::fig06_jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_values, is_zero, refused};
 use crate::derive::Checkpoint;
+use lm::destination::selection;
 use lm::effect::Effects;
 use lm::law;
 use lm::prim::{JacobianRule, Prim};
@@ -228,20 +229,30 @@ impl Recorder<'_, '_> {
         Some((at, varying))
     }
 
-    /// Returns the record, its components that are arguments taken from there: an argument that is bound outside of a
-    /// loop is not recorded at each step.
+    /// Returns the record, its components that are parts of arguments taken from there: an argument that is bound outside
+    /// of a loop is not recorded at each step.
     fn with_arguments(&mut self, r: &Var, record: &Record, args: &[Expr]) -> Expr {
-        if record.parameters.iter().all(Option::is_none) {
+        if record.arguments.iter().all(Option::is_none) {
             return Expr::var(r);
         }
-        let argument = |k: usize| record.parameters[k].map(|i| args[i].clone());
+        let argument = |k: usize| record.arguments[k].as_ref().map(|part| part.of(args));
         let Some(types) = record.ty.as_tuple().filter(|_| !record.is_one) else {
-            return argument(0).expect("its one value is an argument");
+            return self.named(argument(0).expect("its one value is an argument"));
         };
         let parts: Vec<Var> = types.iter().map(|ty| self.cx.supply.fresh("r", ty.clone())).collect();
         self.cx.out.push(Binding { pattern: Pattern::Tuple(parts.clone()), rhs: Expr::var(r) });
-        let part = |(k, x): (usize, &Var)| argument(k).unwrap_or_else(|| Expr::var(x));
+        let part = |(k, x): (usize, &Var)| argument(k).map_or_else(|| Expr::var(x), |e| self.named(e));
         Expr::tuple(parts.iter().enumerate().map(part).collect::<Vec<_>>())
+    }
+
+    /// Returns an atom of the value of a term, bound here if need be.
+    fn named(&mut self, e: Expr) -> Expr {
+        if e.is_atom() {
+            return e;
+        }
+        let x = self.cx.supply.fresh("r", e.ty().clone());
+        self.cx.out.push(Binding { pattern: Pattern::Var(x.clone()), rhs: e });
+        Expr::var(&x)
     }
 
     /// Differentiates a binding whose value has no record.
@@ -290,29 +301,65 @@ pub struct Record {
     pub ty: Type,
     /// Whether the record is one value, not a tuple of several.
     pub is_one: bool,
-    /// For each value of the record, the parameter of the function that it equals.
-    pub parameters: Vec<Option<usize>>,
+    /// For each value of the record, the part of the function's arguments that it equals.
+    pub arguments: Vec<Option<Part>>,
+}
+
+/// A part of the arguments of a function: a parameter, from 0, and the components on the way, from 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    parameter: usize,
+    path: Path,
+}
+
+/// The variables that are parts of arguments, by number.
+type Parts = FxHashMap<u32, Part>;
+
+impl Part {
+    /// Returns the part that a term reads.
+    fn read(e: &Expr, known: &Parts) -> Option<Part> {
+        let (x, path) = selection(e)?;
+        Some(known.get(&x.id())?.below(&path))
+    }
+
+    fn below(&self, path: &[usize]) -> Part {
+        Part { parameter: self.parameter, path: [self.path.as_slice(), path].concat() }
+    }
+
+    fn of(&self, args: &[Expr]) -> Expr {
+        self.path.iter().fold(args[self.parameter].clone(), |e, i| Expr::get(*i, e))
+    }
 }
 
 impl Record {
     /// Returns the record that a first half gives.
     pub fn of(first: &Def) -> Record {
         let ty = first.fun.result.as_tuple().expect("a value and a record")[1].clone();
-        let (_, result) = first.body.as_block();
+        let (bindings, result) = first.body.as_block();
+        let whole = |(parameter, x): (usize, &Var)| (x.id(), Part { parameter, path: Vec::new() });
+        let mut known: Parts = first.params.iter().enumerate().map(whole).collect();
+        for b in bindings {
+            let Some(part) = Part::read(&b.rhs, &known) else { continue };
+            match &b.pattern {
+                Pattern::Var(x) => drop(known.insert(x.id(), part)),
+                Pattern::Tuple(xs) => {
+                    known.extend(xs.iter().enumerate().map(|(i, x)| (x.id(), part.below(&[i + 1]))));
+                }
+            }
+        }
         let record = result.args_of(&Op::Tuple).map(|pair| pair[1].clone());
         let parts = record.as_ref().and_then(|r| r.args_of(&Op::Tuple));
-        let parameter = |e: &Expr| first.params.iter().position(|p| e.as_var() == Some(p));
-        let parameters = match (&record, parts) {
-            (_, Some(parts)) => parts.iter().map(parameter).collect(),
-            (Some(one), None) => vec![parameter(one)],
+        let arguments = match (&record, parts) {
+            (_, Some(parts)) => parts.iter().map(|e| Part::read(e, &known)).collect(),
+            (Some(one), None) => vec![Part::read(one, &known)],
             (None, None) => Vec::new(),
         };
-        Record { ty, is_one: parts.is_none(), parameters }
+        Record { ty, is_one: parts.is_none(), arguments }
     }
 
     /// Returns a record with only a type.
     pub fn opaque(ty: Type) -> Record {
-        Record { ty, is_one: true, parameters: Vec::new() }
+        Record { ty, is_one: true, arguments: Vec::new() }
     }
 }
 
