@@ -29,6 +29,7 @@ pub mod pair_recursive_calls;
 pub mod rules;
 pub mod share_elements;
 pub mod simplify;
+pub mod sink_one_hots;
 pub mod split_pairs;
 pub mod transpose;
 pub mod zeros_of_empty_sums;
@@ -117,6 +118,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "carry_states", violation: carry_states::violation,
         purpose:       "carries the state of a fold from step to step, where a loop reads the states in order",
         postcondition: "outside of loops, no block keeps the states of a fold for a loop that reads them in order" },
+    TermPass { name: "sink_one_hots", violation: sink_one_hots::violation,
+        purpose:       "makes arrays in which one element is not zero in the branches that use them",
+        postcondition: "no such array, made of atoms, is made before the only branches that use it" },
     TermPass { name: "split_pairs", violation: split_pairs::violation,
         purpose:       "adds pairs component by component where a loop gives them",
         postcondition: "no step of a loop gives a sum of tuples as a whole" },

@@ -6,7 +6,7 @@ use crate::derive::call_order;
 use crate::derive::forms;
 use crate::derive::passes::{
     add_destinations, carry_states, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
-    pair_recursive_calls, share_elements, split_pairs,
+    pair_recursive_calls, share_elements, sink_one_hots, split_pairs,
 };
 use crate::derive::postcondition::Facts;
 use lm::term::{Def, Derivative, Expr, FunName, Mode, Supply, Var};
@@ -247,6 +247,9 @@ impl Pipeline {
         // Simplifies terms that inlining brings together, such as a component of a tuple.
         let tidy = self.simplified(&once, "values").expect("the laws of values end");
         let supply = &mut self.program.supply;
+        let tidy = self.watch.steps("sink_one_hots", &tidy, supply, |supply, rewrites| {
+            sink_one_hots::sink_one_hots(&tidy, supply, rewrites)
+        });
         let tidy =
             self.watch.steps("split_pairs", &tidy, supply, |_, rewrites| split_pairs::split_pairs(&tidy, rewrites));
         let tidy = self.with_destinations(&tidy);

@@ -98,6 +98,12 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "s = scanl(",
     ),
     (
+        "sink_one_hots",
+        "(def f (Vec Float) ((x : Float) (v : Vec Float) (c : Bool))
+           (let (t ($delta_at v 0 x)) (if c (build 2 (lam (i : Integer) (index i t))) t)))",
+        "t = $delta_at",
+    ),
+    (
         "split_pairs",
         "(def f (Tuple (Vec Float) (Vec Float)) ((n : Integer) (s : Vec Float))
            ($loop n (lam (p : Tuple Integer (Vec Float))

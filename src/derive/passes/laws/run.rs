@@ -6,7 +6,7 @@ use crate::derive::figures::paper000_dual::apart::apart;
 use crate::derive::passes::{
     add_destinations, anf, apply, apply_maps, arrays, carry_states, closed_folds, cse, dce, dead_components,
     expand_arrays, fuse_sums, hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros,
-    merge_calls, pair_recursive_calls, share_elements, simplify, split_pairs, transpose,
+    merge_calls, pair_recursive_calls, share_elements, simplify, sink_one_hots, split_pairs, transpose,
 };
 use crate::derive::schedule::strategy;
 use crate::ks::check::expansion;
@@ -164,6 +164,10 @@ pub(super) fn with_folds_closed(def: &Def, supply: &mut Supply) -> Def {
 
 pub(super) fn with_elements_shared(def: &Def, _: &mut Supply) -> Def {
     share_elements::share_elements(def, &Effects::default(), &mut Rewrites::all())
+}
+
+pub(super) fn with_one_hots_sunk(def: &Def, supply: &mut Supply) -> Def {
+    sink_one_hots::sink_one_hots(def, supply, &mut Rewrites::all())
 }
 
 pub(super) fn with_pairs_split(def: &Def, _: &mut Supply) -> Def {

@@ -3,7 +3,8 @@
 use super::law::PassLaw;
 use super::run::{
     carried, fused, fused_once, merged, shared, taken_apart, with_arrays_fused, with_destinations,
-    with_elements_shared, with_literal_zeros, with_pairs_split, with_residuals, without_dead_components,
+    with_elements_shared, with_literal_zeros, with_one_hots_sunk, with_pairs_split, with_residuals,
+    without_dead_components,
 };
 
 #[rustfmt::skip]
@@ -176,6 +177,12 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def f Float (x : Float)
                    (let ((p (build 3 (lam (i : Integer) x))) (y (build 3 (lam (i : Integer) (index i p))))) (index 1 y)))",
         after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y p)) (index 1 y)))" },
+    PassLaw { name: "one-hot-sink", source: "ours", pass: "sink_one_hots", run: with_one_hots_sunk,
+        text:   "let t = $delta_at(v, k, x) in if c then e{t} else t = if c then let t = $delta_at(v, k, x) in e{t} else let t = $delta_at(v, k, x) in t",
+        before: "(def f (Vec Float) ((x : Float) (v : Vec Float) (c : Bool))
+                   (let (t ($delta_at v 0 x)) (if c (build 2 (lam (i : Integer) (index i t))) t)))",
+        after:  "(def f (Vec Float) ((x : Float) (v : Vec Float) (c : Bool))
+                   (if c (let (t ($delta_at v 0 x)) (build 2 (lam (i : Integer) (index i t)))) (let (t ($delta_at v 0 x)) t)))" },
     PassLaw { name: "pairs-loop", source: "derived", pass: "split_pairs", run: with_pairs_split,
         text:   "$loop(n, λp. a + b, s, w) = $loop(n, λp. (a.1 + b.1, a.2 + b.2), s, w)",
         before: "(def f (Tuple Float (Vec Float)) ((x : Float) (v : Vec Float))
