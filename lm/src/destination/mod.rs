@@ -357,7 +357,7 @@ fn is_producer(e: &Expr) -> bool {
             Op::Prim(Prim::Add | Prim::ZeroOf | Prim::DeltaAt | Prim::Build | Prim::SumBuild | Prim::Loop | Prim::Into),
             _,
         ) => true,
-        _ => selection(e).is_some(),
+        _ => gives_parts(e) || selection(e).is_some(),
     }
 }
 
