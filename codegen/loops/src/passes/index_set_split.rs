@@ -6,15 +6,25 @@
 //! ```
 //!
 //! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside
-//! that are known to be moderate, such as sizes. Where iterations do nothing but under `==`, it may be any Integer: of
-//! one that is no index, p is b. What is carried goes from loop to loop. The conditionals themselves are left to `gvn`.
+//! that are known to be moderate, such as sizes. What is carried goes from loop to loop. Conditionals on
+//! what follows from the condition are left to `gvn`.
+//!
+//! Iterations that do nothing but in arms of conditionals, and pass on what they carry, are left out. Then k may be any
+//! Integer, and one iteration is a conditional:
+//!
+//! ```text
+//! for i in a..b { if i == k { s } else if i == l { t } }
+//!   =  for i in a..p { if i == l { t } }; if a <= k and k < b { s[i := k] }; for i in q..b { if i == l { t } }
+//! ```
+//!
+//! The loops for l become conditionals in the same way.
 //!
 //! A comparison counts if a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop. It
 //! does not count if it only chooses the sign of a zero, for nothing could be dropped then.
 
 use super::pass::FunctionCx;
 use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
-use crate::ir::{Block, Builder, For, Local, LocalInfo, Op, Operand, Scalar, Stmt};
+use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A loop is split so often, the parts included.
@@ -78,10 +88,15 @@ impl Splitter<'_> {
         if let Some(splits) = splits.checked_sub(1)
             && let Stmt::For(looped) = &stmt
             && let Some(turn) = turn(&stmt, looped, ranges)
-            && (turn.anywhere.is_none() || is_idle_elsewhere(looped))
+            && let is_picked = turn.kind == SplitKind::At
+            && is_idle_elsewhere(looped)
+            && (turn.anywhere.is_none() || is_picked)
             && budget >= statements_after(looped, &turn, ranges)
         {
-            let parts = self.split_loop(looped, &turn, ranges, out);
+            let parts = match is_picked {
+                true => self.pick(looped, &turn, ranges, out),
+                false => self.split_loop(looped, &turn, ranges, out),
+            };
             let budget = budget / parts.len();
             parts.into_iter().for_each(|part| self.split_in_stmt(part, ranges, splits, budget, out));
             return;
@@ -124,17 +139,76 @@ impl Splitter<'_> {
             let mut part = For { to: to.clone(), ..looped.clone() };
             part.from = std::mem::replace(&mut from, to);
             part.carried.iter_mut().zip(&carried).for_each(|((_, init), a)| *init = a.clone());
-            drop_condition(&mut part.body, turn.condition);
-            part.body.change_operands(&mut |a| {
-                if a.local() == Some(turn.condition) {
-                    *a = Operand::Bool(holds);
-                }
-            });
+            with_condition(&mut part.body, turn.condition, holds);
             let part = self.copy_loop(part, i == last);
             carried = part.results.iter().map(|x| Operand::Local(*x)).collect();
             Stmt::For(Box::new(part))
         };
         ends.into_iter().enumerate().map(part).collect()
+    }
+
+    /// What becomes of a loop whose iterations do nothing elsewhere: the one at the place, as a conditional, between the
+    /// loops for what other conditionals ask for.
+    fn pick(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
+        let (a, b) = (&looped.from, &looped.to);
+        let place = match turn.anywhere {
+            None => ranges.compute(&turn.place, self.locals, out),
+            Some(x) => Operand::Local(x),
+        };
+        let [not_before, not_after] = [(Op::LeI, [a, &place]), (Op::LtI, [&place, b])]
+            .map(|(op, args)| ranges.op(op, args.map(Clone::clone), self.locals, out));
+        let is_index = ranges.op(Op::And, [not_before, not_after], self.locals, out);
+        let carried: Vec<Operand> = looped.carried.iter().map(|(_, init)| init.clone()).collect();
+        if asks_only(&looped.body, turn.condition) {
+            return vec![self.iteration(looped, turn.condition, is_index, place, carried, true)];
+        }
+        let p = self.index_or_end(&place, [a, b], ranges, out);
+        let next = ranges.op(Op::AddI, [p.clone(), Operand::Integer(1)], self.locals, out);
+        let q = self.choice([&next, b], [&next, b], ranges, out);
+        let before = self.rest(looped, turn.condition, [a, &p], carried, false);
+        let one = self.iteration(looped, turn.condition, is_index, place, results(&before), false);
+        let after = self.rest(looped, turn.condition, [&q, b], results(&one), true);
+        vec![before, one, after]
+    }
+
+    /// An iteration where the condition holds, if it is one of the loop.
+    fn iteration(
+        &mut self,
+        looped: &For,
+        condition: Local,
+        is_index: Operand,
+        place: Operand,
+        carried: Vec<Operand>,
+        is_last: bool,
+    ) -> Stmt {
+        let mut body = looped.body.clone();
+        with_condition(&mut body, condition, true);
+        let given = looped.carried.iter().map(|(x, _)| *x).zip(carried.iter().cloned());
+        let body = body.copy(self.locals, given.chain([(looped.index, place)]).collect());
+        let mut local = |x: &Local| {
+            let ty = self.locals[x.0 as usize].ty;
+            Builder { locals: self.locals }.local(ty)
+        };
+        let results = match is_last {
+            true => looped.results.clone(),
+            false => looped.results.iter().map(&mut local).collect(),
+        };
+        Stmt::If(results, is_index, body, Block { stmts: vec![], results: carried })
+    }
+
+    /// The loop over a part of the range where the condition does not hold.
+    fn rest(
+        &mut self,
+        looped: &For,
+        condition: Local,
+        [from, to]: [&Operand; 2],
+        carried: Vec<Operand>,
+        is_last: bool,
+    ) -> Stmt {
+        let mut part = For { from: from.clone(), to: to.clone(), ..looped.clone() };
+        part.carried.iter_mut().zip(carried).for_each(|((_, init), a)| *init = a);
+        with_condition(&mut part.body, condition, false);
+        Stmt::For(Box::new(self.copy_loop(part, is_last)))
     }
 
     /// The loop with locals of its own; the last one sets what the whole loop did.
@@ -194,16 +268,49 @@ impl Splitter<'_> {
     }
 }
 
-/// Returns whether iterations do nothing but in the first arms of conditionals.
+/// Returns what a statement sets, in order.
+fn results(stmt: &Stmt) -> Vec<Operand> {
+    stmt.targets().into_iter().map(Operand::Local).collect()
+}
+
+/// Returns whether iterations do nothing but in the first arms of conditionals, and pass on what they carry elsewhere.
 ///
 /// Other loops, such as those over a vector of zeros and a one, run in lanes as they are.
 fn is_idle_elsewhere(looped: &For) -> bool {
-    looped.carried.is_empty()
-        && looped.body.stmts.iter().all(|stmt| match stmt {
-            Stmt::Let(..) => true,
-            Stmt::If(results, _, _, other) => results.is_empty() && other.stmts.is_empty(),
-            _ => false,
-        })
+    let mut known = FxHashMap::default();
+    does_nothing(&looped.body, &mut known)
+        && looped
+            .carried
+            .iter()
+            .zip(&looped.body.results)
+            .all(|((x, _), next)| resolved(next, &known).local() == Some(*x))
+}
+
+/// Returns whether a block does nothing where no conditional takes its first arm. Adds to `known` what conditionals set
+/// then.
+fn does_nothing(block: &Block, known: &mut FxHashMap<Local, Operand>) -> bool {
+    block.stmts.iter().all(|stmt| match stmt {
+        Stmt::Let(..) | Stmt::Memory(Memory::Load(..)) => true,
+        Stmt::If(xs, _, _, other) => {
+            let is_idle = does_nothing(other, known);
+            let given: Vec<Operand> = other.results.iter().map(|a| resolved(a, known)).collect();
+            known.extend(xs.iter().copied().zip(given));
+            is_idle
+        }
+        _ => false,
+    })
+}
+
+fn resolved(a: &Operand, known: &FxHashMap<Local, Operand>) -> Operand {
+    a.local().and_then(|x| known.get(&x)).unwrap_or(a).clone()
+}
+
+/// Returns whether conditionals that are asked where no first arm is taken ask for one condition only.
+fn asks_only(block: &Block, condition: Local) -> bool {
+    block.stmts.iter().all(|stmt| match stmt {
+        Stmt::If(_, asked, _, other) => asked.local() == Some(condition) && asks_only(other, condition),
+        _ => true,
+    })
 }
 
 /// Returns how many statements a loop has after a split, without the arms that are not taken.
@@ -342,6 +449,32 @@ fn asked(body: &Block) -> FxHashSet<Local> {
 /// Returns whether a block is zeros, with any signs.
 fn gives_zeros(block: &Block) -> bool {
     block.stmts.is_empty() && block.results.iter().all(|a| matches!(a, Operand::Float(0.0)))
+}
+
+/// Puts what is known of a condition in its place, and the arm that is taken in the place of a conditional on it.
+fn with_condition(block: &mut Block, condition: Local, holds: bool) {
+    drop_condition(block, condition);
+    let mut known = FxHashMap::from_iter([(condition, Operand::Bool(holds))]);
+    take_arms(block, condition, holds, &mut known);
+    block.change_operands(&mut |a| {
+        while let Some(other) = a.local().and_then(|x| known.get(&x)) {
+            *a = other.clone();
+        }
+    });
+}
+
+fn take_arms(block: &mut Block, condition: Local, holds: bool, known: &mut FxHashMap<Local, Operand>) {
+    for mut stmt in std::mem::take(&mut block.stmts) {
+        stmt.blocks_mut().for_each(|inner| take_arms(inner, condition, holds, known));
+        match stmt {
+            Stmt::If(xs, asked, then, other) if asked.local() == Some(condition) => {
+                let taken = if holds { then } else { other };
+                known.extend(xs.into_iter().zip(taken.results));
+                block.stmts.extend(taken.stmts);
+            }
+            stmt => block.stmts.push(stmt),
+        }
+    }
 }
 
 fn drop_condition(block: &mut Block, condition: Local) {

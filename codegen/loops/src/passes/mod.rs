@@ -17,6 +17,7 @@ mod fuse_read_add_write;
 mod fusion;
 mod gvn;
 mod hoist_allocs;
+mod hoist_common;
 mod index_set_split;
 mod inline;
 mod inline_base_case;
@@ -141,6 +142,13 @@ pub const PASSES: &[Pass] = &[
         reorders: true,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: scalar_promotion::run }),
+    },
+    Pass {
+        name: "hoist_common",
+        purpose: "moves loads and additions that both arms of a conditional begin with before it",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: hoist_common::run }),
     },
     Pass {
         name: "coalesce_buffers",
@@ -309,6 +317,7 @@ const ORDER: &[&str] = &[
     "store_forward_values",
     "check_elimination",
     "scalar_promotion",
+    "hoist_common",
     "coalesce_buffers",
     "update_in_place",
     "fusion",
