@@ -321,6 +321,8 @@ const ORDER: &[&str] = &[
     "coalesce_buffers",
     "update_in_place",
     "fusion",
+    "dce",
+    "update_in_place",
     "index_set_split",
     "delinearize",
     "gvn",

@@ -22,6 +22,7 @@ mod reader;
 mod rewrite;
 mod skeleton;
 mod slice;
+mod spread;
 mod step;
 mod tables;
 mod threading;
@@ -93,13 +94,26 @@ impl Updater<'_> {
                 let is_used_later = |x: Local| {
                     rest.iter().any(|stmt| stmt.mentions(x)) || block.results.iter().any(|a| a.local() == Some(x))
                 };
+                if self.may_reorder {
+                    self.spread_sums(looped);
+                }
                 self.update_loop(looped, &mut out, &is_used_later);
+                self.delay_states(looped);
                 self.log_loop(looped, &mut out, &mut rest, &block.results);
             }
             self.ranges.learn_from(&stmt);
             out.push(stmt);
         }
         block.stmts = out;
+    }
+
+    fn spread_sums(&mut self, looped: &mut For) {
+        for (x, _) in &looped.carried {
+            if self.locals[x.0 as usize].ty.element() == Some(Scalar::Float.ty()) {
+                spread::spread(&mut looped.body, *x, self.locals);
+            }
+        }
+        self.ranges.know(self.locals);
     }
 
     fn update_loop(&mut self, looped: &mut For, out: &mut Vec<Stmt>, is_used_later: &dyn Fn(Local) -> bool) {
@@ -116,6 +130,24 @@ impl Updater<'_> {
             self.rewrite(&mut looped.body, step, old, state);
             looped.body.rename(&names);
             self.renew_marks(&mut looped.body, &marks, out);
+        }
+    }
+
+    /// Makes the buffers of new states, and the marks behind them, as late as may be: what a log needs to know may then
+    /// be known.
+    fn delay_states(&self, looped: &mut For) {
+        let stmts = &mut looped.body.stmts;
+        for at in (0..stmts.len()).rev() {
+            let Stmt::Memory(Memory::Alloc { buffer, .. }) = &stmts[at] else { continue };
+            if !looped.body.results.iter().any(|a| a.local() == Some(*buffer)) {
+                continue;
+            }
+            let marks = stmts[at + 1..].iter().take_while(|stmt| matches!(stmt, Stmt::Memory(Memory::Mark(_)))).count();
+            let group = &stmts[at..=at + marks];
+            let made: Vec<Local> = group.iter().flat_map(Stmt::targets).collect();
+            let stays = |stmt: &Stmt| self.uses_arena(stmt) || made.iter().any(|x| stmt.mentions(*x));
+            let later = stmts[at + marks + 1..].iter().take_while(|stmt| !stays(stmt)).count();
+            stmts[at..=at + marks + later].rotate_left(marks + 1);
         }
     }
 

@@ -171,7 +171,7 @@ impl Updater<'_> {
         (!needs_memory || !self.uses_arena(stmt)).then_some(ways)
     }
 
-    fn uses_arena(&self, stmt: &Stmt) -> bool {
+    pub(super) fn uses_arena(&self, stmt: &Stmt) -> bool {
         let own = match stmt {
             Stmt::Call(_, callee, _) => self.takes[callee.0],
             stmt => stmt.uses_arena(),
