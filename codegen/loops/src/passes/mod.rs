@@ -32,6 +32,7 @@ mod pass;
 mod propagate_arguments;
 mod rectangular;
 mod scalar_promotion;
+mod spread_sums;
 mod store_forward_values;
 mod tabulate;
 mod unroll;
@@ -170,6 +171,13 @@ pub const PASSES: &[Pass] = &[
         reorders: false,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: fusion::run }),
+    },
+    Pass {
+        name: "spread_sums",
+        purpose: "chooses what to store or add, where the terms of a sum are zero for all but one element",
+        reorders: true,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: spread_sums::run }),
     },
     Pass {
         name: "index_set_split",
@@ -322,6 +330,7 @@ const ORDER: &[&str] = &[
     "update_in_place",
     "fusion",
     "dce",
+    "spread_sums",
     "update_in_place",
     "index_set_split",
     "delinearize",

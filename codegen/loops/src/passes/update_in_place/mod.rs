@@ -22,7 +22,6 @@ mod reader;
 mod rewrite;
 mod skeleton;
 mod slice;
-mod spread;
 mod step;
 mod tables;
 mod threading;
@@ -94,9 +93,6 @@ impl Updater<'_> {
                 let is_used_later = |x: Local| {
                     rest.iter().any(|stmt| stmt.mentions(x)) || block.results.iter().any(|a| a.local() == Some(x))
                 };
-                if self.may_reorder {
-                    self.spread_sums(looped);
-                }
                 self.update_loop(looped, &mut out, &is_used_later);
                 self.delay_states(looped);
                 self.log_loop(looped, &mut out, &mut rest, &block.results);
@@ -105,15 +101,6 @@ impl Updater<'_> {
             out.push(stmt);
         }
         block.stmts = out;
-    }
-
-    fn spread_sums(&mut self, looped: &mut For) {
-        for (x, _) in &looped.carried {
-            if self.locals[x.0 as usize].ty.element() == Some(Scalar::Float.ty()) {
-                spread::spread(&mut looped.body, *x, self.locals);
-            }
-        }
-        self.ranges.know(self.locals);
     }
 
     fn update_loop(&mut self, looped: &mut For, out: &mut Vec<Stmt>, is_used_later: &dyn Fn(Local) -> bool) {
