@@ -393,9 +393,9 @@ fn so_many_states_are_kept_at_a_time() {
             let lengths = segments(n, stride);
             let within = lengths.iter().map(|m| s.min(m - 1)).max().expect("there is a segment");
             let kept = lengths.len() as i64 + within;
-            // The gradient before and after a step, and what a step takes, are beside them.
+            // The gradient, and what a step takes, are beside them.
             let most = (peak(checkpoint, n) / (8 * M)) - kept;
-            assert!((3..=5).contains(&most), "{n} steps, {checkpoint}: {kept} states and {most}");
+            assert!((1..=5).contains(&most), "{n} steps, {checkpoint}: {kept} states and {most}");
         }
     });
 }

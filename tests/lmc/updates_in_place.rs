@@ -98,8 +98,8 @@ const ROWS: [Row; 8] = [
     row("square", Checkpoint::Sqrt, [[9808, 71824], [31008, 237096], [3200, 16592]]),
     row("right_looking", Checkpoint::None, [[6640, 37328], [23632, 131216], [2240, 11104]]),
     row("right_looking", Checkpoint::Sqrt, [[6640, 37328], [30880, 177912], [3280, 15536]]),
-    row("left_looking", Checkpoint::None, [[4048, 21392], [19712, 103936], [2800, 10672]]),
-    row("left_looking", Checkpoint::Sqrt, [[4048, 21392], [25488, 142440], [3936, 17136]]),
+    row("left_looking", Checkpoint::None, [[4048, 21392], [19456, 103424], [2800, 10672]]),
+    row("left_looking", Checkpoint::Sqrt, [[4048, 21392], [25328, 142056], [3936, 17136]]),
 ];
 
 #[test]

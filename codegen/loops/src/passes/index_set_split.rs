@@ -53,6 +53,13 @@ struct Turn {
     anywhere: Option<Local>,
 }
 
+impl Turn {
+    /// Returns whether the loop does something at that index only.
+    fn is_picked(&self, looped: &For) -> bool {
+        self.kind == SplitKind::At && is_idle_elsewhere(looped)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum SplitKind {
     /// Holds before the place.
@@ -88,12 +95,10 @@ impl Splitter<'_> {
         if let Some(splits) = splits.checked_sub(1)
             && let Stmt::For(looped) = &stmt
             && let Some(turn) = turn(&stmt, looped, ranges)
-            && let is_picked = turn.kind == SplitKind::At
-            && is_idle_elsewhere(looped)
-            && (turn.anywhere.is_none() || is_picked)
+            && (turn.anywhere.is_none() || turn.is_picked(looped))
             && budget >= statements_after(looped, &turn, ranges)
         {
-            let parts = match is_picked {
+            let parts = match turn.is_picked(looped) {
                 true => self.pick(looped, &turn, ranges, out),
                 false => self.split_loop(looped, &turn, ranges, out),
             };

@@ -173,6 +173,13 @@ pub const PASSES: &[Pass] = &[
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: fusion::run }),
     },
     Pass {
+        name: "dce",
+        purpose: "drops unused code",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: ALL, asks: Asks::Callees, run: dce::run }),
+    },
+    Pass {
         name: "spread_sums",
         purpose: "chooses what to store or add, where the terms of a sum are zero for all but one element",
         reorders: true,
@@ -249,13 +256,6 @@ pub const PASSES: &[Pass] = &[
         reorders: false,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: fuse_read_add_write::run }),
-    },
-    Pass {
-        name: "dce",
-        purpose: "drops unused code",
-        reorders: false,
-        when: ALWAYS,
-        work: PassWork::Function(FunctionPass { of: ALL, asks: Asks::Callees, run: dce::run }),
     },
     Pass {
         name: "interchange",

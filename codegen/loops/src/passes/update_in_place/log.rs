@@ -15,7 +15,7 @@
 
 use super::nest::Nest;
 use super::reader::{Reader, is_next, only_first, reader};
-use super::rewrite::sink_store;
+use super::rewrite::{sink_loads, sink_store};
 use super::skeleton::{always_stores, are_set_before, change_stores, inputs, skeleton};
 use super::step::{Change, Step, own_loads};
 use super::threading::{Leaf, Threading};
@@ -181,6 +181,7 @@ impl Updater<'_> {
             } else if i == at {
                 let own = own_loads(&stmt, old, nest);
                 sink_store(nest.innermost_mut(&mut stmt), log, old, &own);
+                sink_loads(nest.innermost_mut(&mut stmt), old, self.locals);
                 let from = body.len();
                 tables::read(self.locals, nest, ways, [old, state], &step.count, stmt, body);
                 let mut block = Block { stmts: body.split_off(from), results: vec![] };

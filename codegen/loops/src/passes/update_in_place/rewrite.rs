@@ -3,8 +3,8 @@
 use super::nest::Nest;
 use super::others::is_passing;
 use super::step::passing;
-use crate::ir::{Block, Local, Memory, Operand, Stmt};
-use rustc_hash::FxHashSet;
+use crate::ir::{Block, Local, LocalInfo, Memory, Operand, Stmt};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Moves the store of an element into the arms that choose its value, and drops it where that is the old one.
 ///
@@ -38,6 +38,43 @@ pub(super) fn sink_store(block: &mut Block, buffer: Local, old: Local, own: &FxH
         sink_store(arm, buffer, old, own);
     }
     block.stmts.remove(at);
+}
+
+/// Moves loads of the old state into the arms that use them.
+///
+/// ```text
+/// v = load s[k]; if c { .. v .. } else { }     =     if c { v = load s[k]; .. v .. } else { }
+/// ```
+pub(super) fn sink_loads(block: &mut Block, old: Local, locals: &mut Vec<LocalInfo>) {
+    for at in (0..block.stmts.len()).rev() {
+        let Stmt::Memory(Memory::Load(x, b, _)) = &block.stmts[at] else { continue };
+        let x = *x;
+        let uses: Vec<usize> = (at + 1..block.stmts.len()).filter(|i| block.stmts[*i].mentions(x)).collect();
+        let [only] = uses[..] else { continue };
+        let is_result = block.results.iter().any(|a| a.local() == Some(x));
+        let is_let = |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Memory(Memory::Load(..)));
+        if b.local() != Some(old) || is_result || !block.stmts[at + 1..only].iter().all(is_let) {
+            continue;
+        }
+        let load = block.stmts[at].clone();
+        let Stmt::If(_, condition, then, other) = &mut block.stmts[only] else { continue };
+        if condition.local() == Some(x) {
+            continue;
+        }
+        for arm in [then, other] {
+            if arm.stmts.iter().any(|stmt| stmt.mentions(x)) || arm.results.iter().any(|a| a.local() == Some(x)) {
+                arm.stmts.insert(0, load.clone());
+                let own = Block { stmts: std::mem::take(&mut arm.stmts), results: std::mem::take(&mut arm.results) };
+                *arm = own.copy(locals, FxHashMap::default());
+            }
+        }
+        block.stmts.remove(at);
+    }
+    for stmt in &mut block.stmts {
+        if matches!(stmt, Stmt::If(..)) {
+            stmt.blocks_mut().for_each(|arm| sink_loads(arm, old, locals));
+        }
+    }
 }
 
 /// Takes the cotangent of an element out of the state, except where it is passed on.
