@@ -181,7 +181,7 @@ impl Updater<'_> {
             } else if i == at {
                 let own = own_loads(&stmt, old, nest);
                 sink_store(nest.innermost_mut(&mut stmt), log, old, &own);
-                sink_loads(nest.innermost_mut(&mut stmt), old, self.locals);
+                sink_loads(nest.innermost_mut(&mut stmt), &own, self.locals);
                 let from = body.len();
                 tables::read(self.locals, nest, ways, [old, state], &step.count, stmt, body);
                 let mut block = Block { stmts: body.split_off(from), results: vec![] };

@@ -209,7 +209,7 @@ impl Updater<'_> {
                 Change::Stores { nest, ways, .. } => {
                     let own = step::own_loads(&stmt, old, nest);
                     rewrite::sink_store(nest.innermost_mut(&mut stmt), buffer, old, &own);
-                    rewrite::sink_loads(nest.innermost_mut(&mut stmt), old, self.locals);
+                    rewrite::sink_loads(nest.innermost_mut(&mut stmt), &own, self.locals);
                     tables::read(self.locals, nest, ways, [old, state], &step.count, stmt, &mut body.stmts);
                 }
                 Change::Sums { nest, ways, loaded, .. } => {

@@ -3,7 +3,7 @@
 use super::nest::Nest;
 use super::others::is_passing;
 use super::step::passing;
-use crate::ir::{Block, Local, LocalInfo, Memory, Operand, Stmt};
+use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Operand, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Moves the store of an element into the arms that choose its value, and drops it where that is the old one.
@@ -40,41 +40,41 @@ pub(super) fn sink_store(block: &mut Block, buffer: Local, old: Local, own: &FxH
     block.stmts.remove(at);
 }
 
-/// Moves loads of the old state into the arms that use them.
+/// Moves loads of an iteration's own element of the old state into the arms that use them.
 ///
 /// ```text
 /// v = load s[k]; if c { .. v .. } else { }     =     if c { v = load s[k]; .. v .. } else { }
 /// ```
-pub(super) fn sink_loads(block: &mut Block, old: Local, locals: &mut Vec<LocalInfo>) {
+pub(super) fn sink_loads(block: &mut Block, own: &FxHashSet<Local>, locals: &mut Vec<LocalInfo>) {
     for at in (0..block.stmts.len()).rev() {
-        let Stmt::Memory(Memory::Load(x, b, _)) = &block.stmts[at] else { continue };
-        let x = *x;
-        let uses: Vec<usize> = (at + 1..block.stmts.len()).filter(|i| block.stmts[*i].mentions(x)).collect();
-        let [only] = uses[..] else { continue };
-        let is_result = block.results.iter().any(|a| a.local() == Some(x));
-        let is_let = |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Memory(Memory::Load(..)));
-        if b.local() != Some(old) || is_result || !block.stmts[at + 1..only].iter().all(is_let) {
-            continue;
-        }
-        let load = block.stmts[at].clone();
-        let Stmt::If(_, condition, then, other) = &mut block.stmts[only] else { continue };
-        if condition.local() == Some(x) {
-            continue;
-        }
-        for arm in [then, other] {
-            if arm.stmts.iter().any(|stmt| stmt.mentions(x)) || arm.results.iter().any(|a| a.local() == Some(x)) {
-                arm.stmts.insert(0, load.clone());
-                let own = Block { stmts: std::mem::take(&mut arm.stmts), results: std::mem::take(&mut arm.results) };
-                *arm = own.copy(locals, FxHashMap::default());
+        if let Some((x, choice)) = only_choice(block, at, own) {
+            let Stmt::Memory(Memory::Load(_, buffer, i)) = block.stmts.remove(at) else { unreachable!("it is a load") };
+            let mut loaded = x;
+            for arm in block.stmts[choice - 1].blocks_mut().filter(|arm| arm.mentions(x)) {
+                arm.rename(&FxHashMap::from_iter([(x, loaded)]));
+                arm.stmts.insert(0, Stmt::Memory(Memory::Load(loaded, buffer.clone(), i.clone())));
+                // The next arm has a local of its own.
+                let info = LocalInfo { name: None, ..locals[x.0 as usize].clone() };
+                loaded = Builder { locals }.with(info);
             }
         }
-        block.stmts.remove(at);
     }
-    for stmt in &mut block.stmts {
-        if matches!(stmt, Stmt::If(..)) {
-            stmt.blocks_mut().for_each(|arm| sink_loads(arm, old, locals));
-        }
+    for stmt in block.stmts.iter_mut().filter(|stmt| matches!(stmt, Stmt::If(..))) {
+        stmt.blocks_mut().for_each(|arm| sink_loads(arm, own, locals));
     }
+}
+
+/// Returns the local that a statement loads, and the conditional in arms of which alone it is used, if nothing between
+/// the two changes memory.
+fn only_choice(block: &Block, at: usize, own: &FxHashSet<Local>) -> Option<(Local, usize)> {
+    let Stmt::Memory(Memory::Load(x, ..)) = &block.stmts[at] else { return None };
+    let mut used = (at + 1..block.stmts.len()).filter(|i| block.stmts[*i].mentions(*x));
+    let (choice, None) = (used.next()?, used.next()) else { return None };
+    let Stmt::If(_, condition, ..) = &block.stmts[choice] else { return None };
+    let only_reads = |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Memory(Memory::Load(..)));
+    let is_result = block.results.iter().any(|a| a.local() == Some(*x));
+    let is_right = own.contains(x) && !is_result && condition.local() != Some(*x);
+    (is_right && block.stmts[at + 1..choice].iter().all(only_reads)).then_some((*x, choice))
 }
 
 /// Takes the cotangent of an element out of the state, except where it is passed on.
