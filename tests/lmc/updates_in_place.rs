@@ -91,7 +91,7 @@ const fn row(name: &'static str, checkpoint: Checkpoint, numbers: [[u64; 2]; 3])
     Row { name, checkpoint, value, reverse, memory }
 }
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 10] = [
     row("sine", Checkpoint::None, [[9744, 71696], [22152, 170248], [4688, 34960]]),
     row("sine", Checkpoint::Sqrt, [[9744, 71696], [30392, 235848], [3136, 16464]]),
     row("square", Checkpoint::None, [[9808, 71824], [22728, 171400], [4752, 35088]]),
@@ -100,6 +100,8 @@ const ROWS: [Row; 8] = [
     row("right_looking", Checkpoint::Sqrt, [[6640, 37328], [30880, 177912], [3280, 15536]]),
     row("left_looking", Checkpoint::None, [[4048, 21392], [19456, 103424], [2800, 10672]]),
     row("left_looking", Checkpoint::Sqrt, [[4048, 21392], [25328, 142056], [3936, 17136]]),
+    row("two_elements", Checkpoint::None, [[512, 1024], [1856, 3712], [416, 800]]),
+    row("two_elements", Checkpoint::Sqrt, [[512, 1024], [2664, 6112], [480, 960]]),
 ];
 
 #[test]
