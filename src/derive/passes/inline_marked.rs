@@ -1,4 +1,5 @@
-//! Puts the bodies of functions in place of the calls that the program marks by `$inline`.
+//! Puts the bodies of functions in place of calls: of those that the program marks by `$inline`, and of small functions
+//! that pass arrays on.
 //!
 //! ```text
 //! $inline (f e1 .. en)  =  let x1 = e1 .. xn = en in b                     (def f (x1 .. xn) b)

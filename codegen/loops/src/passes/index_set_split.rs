@@ -116,23 +116,13 @@ impl Splitter<'_> {
         out.push(stmt);
     }
 
-    /// The loops that a loop becomes.
+    /// The loops that a loop becomes, at a place that fits.
     fn split_loop(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
         let (a, b) = (&looped.from, &looped.to);
-        let p = match turn.anywhere {
-            None => self.between(turn, 0, [a, b], ranges, out),
-            Some(x) => self.index_or_end(&Operand::Local(x), [a, b], ranges, out),
-        };
+        let p = self.between(turn, 0, [a, b], ranges, out);
         let mut ends = vec![(p.clone(), turn.kind == SplitKind::Before)];
         if turn.kind == SplitKind::At {
-            let q = match turn.anywhere {
-                None => self.between(turn, 1, [&p, b], ranges, out),
-                Some(_) => {
-                    let next = ranges.op(Op::AddI, [p.clone(), Operand::Integer(1)], self.locals, out);
-                    self.choice([&next, b], [&next, b], ranges, out)
-                }
-            };
-            ends.push((q, true));
+            ends.push((self.between(turn, 1, [&p, b], ranges, out), true));
         }
         ends.push((b.clone(), turn.kind == SplitKind::From));
         let mut from = a.clone();
