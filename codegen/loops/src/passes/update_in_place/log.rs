@@ -107,8 +107,8 @@ impl Updater<'_> {
         if always_stores(&skeleton, step.buffer) {
             return;
         }
-        let inputs = inputs(&skeleton, &looped.body, looped.index, step.buffer);
-        if !are_set_before(&inputs, &looped.body, step.alloc, looped.index) {
+        let inputs = inputs(&skeleton, looped, step.buffer);
+        if !are_set_before(&inputs, looped, step.alloc) {
             return;
         }
         let (old, init) = looped.carried.remove(carried);

@@ -35,16 +35,25 @@ pub(super) fn always_stores(stmt: &Stmt, buffer: Local) -> bool {
     }
 }
 
-/// Returns the locals of the loop's body that a skeleton uses.
-pub(super) fn inputs(skeleton: &Stmt, body: &Block, index: Local, buffer: Local) -> Vec<Local> {
+/// Returns the locals that a skeleton uses and that differ from step to step: what the loop carries, and what its body
+/// sets.
+pub(super) fn inputs(skeleton: &Stmt, looped: &For, buffer: Local) -> Vec<Local> {
     let used = Block { stmts: vec![skeleton.clone()], results: vec![] }.uses();
-    let is_set = |x: &Local| *x == index || *x != buffer && body.stmts.iter().any(|stmt| stmt.targets().contains(x));
+    let is_set = |x: &Local| *x != buffer && (is_bound(*x, looped) || sets(&looped.body.stmts, *x));
     used.into_iter().filter(is_set).collect()
 }
 
-pub(super) fn are_set_before(inputs: &[Local], body: &Block, at: usize, index: Local) -> bool {
-    let is_set = |x: &Local| *x == index || body.stmts[..at].iter().any(|stmt| stmt.targets().contains(x));
-    inputs.iter().all(is_set)
+/// Returns whether the inputs are known where the loop's body has run up to a statement.
+pub(super) fn are_set_before(inputs: &[Local], looped: &For, at: usize) -> bool {
+    inputs.iter().all(|x| is_bound(*x, looped) || sets(&looped.body.stmts[..at], *x))
+}
+
+fn is_bound(x: Local, looped: &For) -> bool {
+    x == looped.index || looped.carried.iter().any(|(y, _)| *y == x)
+}
+
+fn sets(stmts: &[Stmt], x: Local) -> bool {
+    stmts.iter().any(|stmt| stmt.targets().contains(&x))
 }
 
 pub(super) fn stores_to(stmt: &Stmt, buffer: Local) -> bool {
