@@ -7,7 +7,7 @@
 //!
 //! The branch that only passes the array on adds one number to its destination (`lm::destination`). Before, the array
 //! had to be made for the other one: in a loop, a vector of zeros in each step. So of sums of such arrays, and of
-//! zeros. The terms are small: no call, no loop and no conditional is copied, so that the text does not grow with the
+//! zeros. A number that is computed gets a name before the branches. The terms are small: no call, no loop and no conditional is copied, so that the text does not grow with the
 //! depth of branches in branches. Takes and gives: terms without linear maps.
 
 use crate::derive::forms::smallest;
@@ -28,7 +28,7 @@ pub fn sink_one_hots(def: &Def, supply: &mut Supply, rewrites: &mut Rewrites) ->
 
 fn sunk(e: &Expr, supply: &mut Supply, rewrites: &mut Rewrites) -> Expr {
     let Kind::Let(bindings, body) = e.kind() else { return e.map_children(|a| sunk(a, supply, rewrites)) };
-    let (moving, staying) = parted(bindings, body, &mut || rewrites.may("one-hot-sink"));
+    let (moving, staying) = parted(bindings, body, supply, &mut || rewrites.may("one-hot-sink"));
     let mut term = |e: &Expr| match moving.is_empty() {
         true => sunk(e, supply, rewrites),
         false => {
@@ -40,20 +40,20 @@ fn sunk(e: &Expr, supply: &mut Supply, rewrites: &mut Rewrites) -> Expr {
     Expr::block(kept, term(body)).at(e.span())
 }
 
-/// Returns the bindings of a block that move into branches, as far as they `may`, and all others.
-fn parted<'a>(
-    bindings: &'a [Binding],
+/// Returns the bindings of a block that move into branches, as far as they `may`, and all others, with names for the
+/// elements of arrays that move.
+fn parted(
+    bindings: &[Binding],
     body: &Expr,
+    supply: &mut Supply,
     may: &mut dyn FnMut() -> bool,
-) -> (Vec<&'a Binding>, Vec<&'a Binding>) {
+) -> (Vec<Binding>, Vec<Binding>) {
     let could = |b: &Binding| {
-        matches!(b.pattern, Pattern::Var(_))
-            && !b.rhs.ty().has_fixed_shape()
-            && b.rhs.size() <= SMALL
-            && is_one_hot(&b.rhs)
+        let is_array = matches!(b.pattern, Pattern::Var(_)) && !b.rhs.ty().has_fixed_shape() && is_one_hot(&b.rhs);
+        is_array && with_names(&b.rhs, &mut Supply::default(), &mut Vec::new()).size() <= SMALL
     };
     if !bindings.iter().any(could) {
-        return (Vec::new(), bindings.iter().collect());
+        return (Vec::new(), bindings.to_vec());
     }
     let mut uses = Uses::default();
     uses.term(body, Place::Here);
@@ -61,15 +61,39 @@ fn parted<'a>(
     let (mut moving, mut staying) = (Vec::new(), Vec::new());
     // The last first: its array may be made of another one, which it takes along.
     for b in bindings.iter().rev() {
-        let moves = could(b) && b.pattern.vars().iter().all(|x| uses.only_in_branches(x.id())) && may();
-        if could(b) {
-            uses.term(&b.rhs, if moves { Place::Branch } else { Place::Here });
+        if could(b) && b.pattern.vars().iter().all(|x| uses.only_in_branches(x.id())) && may() {
+            let mut elements = Vec::new();
+            let rhs = with_names(&b.rhs, supply, &mut elements);
+            uses.term(&rhs, Place::Branch);
+            elements.iter().for_each(|b| uses.term(&b.rhs, Place::Here));
+            staying.extend(elements);
+            moving.push(Binding { pattern: b.pattern.clone(), rhs });
+        } else {
+            if could(b) {
+                uses.term(&b.rhs, Place::Here);
+            }
+            staying.push(b.clone());
         }
-        if moves { moving.push(b) } else { staying.push(b) }
     }
     moving.reverse();
     staying.reverse();
     (moving, staying)
+}
+
+/// Returns an array in which few elements are not zero with names for elements that are computed.
+fn with_names(e: &Expr, supply: &mut Supply, elements: &mut Vec<Binding>) -> Expr {
+    match e.kind() {
+        Kind::App(Op::Prim(Prim::DeltaAt), args) if args[2].ty().has_fixed_shape() => {
+            if is_light(&args[2]) {
+                return e.clone();
+            }
+            let x = supply.fresh("x", args[2].ty().clone());
+            elements.push(Binding { pattern: Pattern::Var(x.clone()), rhs: args[2].clone() });
+            Expr::prim(Prim::DeltaAt, [args[0].clone(), args[1].clone(), Expr::var(&x)]).at(e.span())
+        }
+        Kind::App(Op::Prim(Prim::DeltaAt | Prim::Add), _) => e.map_children(|a| with_names(a, supply, elements)),
+        _ => e.clone(),
+    }
 }
 
 /// The place of a use, as seen from a block: in a branch of a conditional of the block, or elsewhere. In functions a
@@ -111,11 +135,11 @@ impl Uses {
     }
 }
 
-/// Returns whether a term is an array in which few elements are not zero, made of atoms.
+/// Returns whether a term is an array in which few elements are not zero, at places that are atoms.
 fn is_one_hot(e: &Expr) -> bool {
     match e.kind() {
         Kind::App(Op::Prim(Prim::DeltaAt), args) => {
-            is_light(&args[0]) && is_light(&args[1]) && (is_light(&args[2]) || is_one_hot(&args[2]))
+            is_light(&args[0]) && is_light(&args[1]) && (args[2].ty().has_fixed_shape() || is_one_hot(&args[2]))
         }
         Kind::App(Op::Prim(Prim::ZeroOf), args) => is_light(&args[0]),
         Kind::App(Op::Prim(Prim::Add), args) => args.iter().all(is_one_hot),
@@ -137,7 +161,7 @@ fn is_light(e: &Expr) -> bool {
 }
 
 /// Returns a term with the bindings that a branch uses at its beginning.
-fn with_bindings(e: &Expr, moving: &[&Binding], supply: &mut Supply) -> Expr {
+fn with_bindings(e: &Expr, moving: &[Binding], supply: &mut Supply) -> Expr {
     match e.kind() {
         Kind::App(Op::If, args) => {
             let condition = with_bindings(&args[0], moving, supply);
@@ -149,13 +173,13 @@ fn with_bindings(e: &Expr, moving: &[&Binding], supply: &mut Supply) -> Expr {
     }
 }
 
-fn beginning_with(branch: &Expr, moving: &[&Binding], supply: &mut Supply) -> Expr {
+fn beginning_with(branch: &Expr, moving: &[Binding], supply: &mut Supply) -> Expr {
     let mut used: FxHashSet<u32> = free_variables(branch).iter().map(|x| x.id()).collect();
     let mut first = Vec::new();
     for b in moving.iter().rev() {
         if b.pattern.vars().iter().any(|x| used.contains(&x.id())) {
             used.extend(free_variables(&b.rhs).iter().map(|x| x.id()));
-            first.insert(0, (*b).clone());
+            first.insert(0, b.clone());
         }
     }
     if first.is_empty() { branch.clone() } else { renamed(&Expr::block(first, branch.clone()), supply) }
@@ -164,7 +188,7 @@ fn beginning_with(branch: &Expr, moving: &[&Binding], supply: &mut Supply) -> Ex
 /// Returns what breaks the postcondition: a block with such an array that only branches use.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     smallest(&def.body, |e| match e.kind() {
-        Kind::Let(bindings, body) => !parted(bindings, body, &mut || true).0.is_empty(),
+        Kind::Let(bindings, body) => !parted(bindings, body, &mut Supply::default(), &mut || true).0.is_empty(),
         Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => false,
     })
 }
