@@ -5,7 +5,7 @@
 //! | weight | terms | |
 //! | --- | --- | --- |
 //! | `Nothing` | constants, other names, tuples, the values of a record with a name | remade from parts, recorded if needed |
-//! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals of such | recomputed |
+//! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals and assertions of such | recomputed |
 //! | `Work` | all else: arithmetic, calls, loops, conditionals | recorded |
 //!
 //! Remaking a tuple is as good as recording it, since it is no larger than its parts. A component or an
@@ -98,7 +98,7 @@ fn weight(b: &Binding) -> Weight {
         Kind::Var(_) | Kind::App(Op::Get(..), _) => Weight::Little,
         Kind::App(Op::Tuple | Op::Unpack(_), _) => Weight::Nothing,
         Kind::App(Op::Prim(p), args) if is_light(*p, args) => Weight::Little,
-        Kind::App(Op::If, args) if args[1..].iter().all(is_light_block) => Weight::Little,
+        Kind::App(Op::If | Op::Assert, args) if args[1..].iter().all(is_light_block) => Weight::Little,
         Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => Weight::Work,
     }
 }
