@@ -8,8 +8,9 @@
 //! A program multiplies matrices in many places. Once the product is inlined, each place has the same loops, and LLVM
 //! would take its time for each of them. This pass is the last one: the others see a loop with all that is around it.
 //!
-//! Places may differ in which of their numbers are one: a product of square matrices is a product. The function takes
-//! those apart that are apart in one of the places.
+//! Places may differ in the order of what they compute: each value comes before what uses it first. They may differ in
+//! which of their numbers are one, too: a product of square matrices is a product. The function takes those apart that
+//! are apart in one of the places.
 //!
 //! A nest stays where it is if it calls, and if a buffer that it writes to may share memory with another one of it:
 //! parameters do not. Of a nest that is alone, the nests in it are looked at if a call more is nothing to it: if it takes
@@ -204,6 +205,7 @@ fn is_apart(place: &Place, function: &Function, looped: &For, aliases: &Aliases)
 fn shape_of(nest: &Nest, function: &Function) -> (Shape, Place) {
     let (looped, cold) = (nest.looped, nest.cold);
     let mut whole = Block { stmts: vec![Stmt::For(Box::new(looped.clone()))], results: vec![] };
+    order_by_use(&mut whole);
     let info = |x: &Local| &function.locals[x.0 as usize];
     let is_buffer = |x: Local| info(&x).ty.as_scalar().is_none();
     let mut numbers =
@@ -223,6 +225,48 @@ fn shape_of(nest: &Nest, function: &Function) -> (Shape, Place) {
         shape,
         Place { function: FunId(nest.function), index: looped.index, results: looped.results.clone(), inner, outer },
     )
+}
+
+/// Moves each value that is computed from others alone to what uses it first, in the order in which that uses them. What
+/// nothing uses goes.
+fn order_by_use(block: &mut Block) {
+    let (mut waiting, mut others): (FxHashMap<Local, Stmt>, Vec<Stmt>) = Default::default();
+    for mut stmt in std::mem::take(&mut block.stmts) {
+        stmt.blocks_mut().for_each(order_by_use);
+        match stmt {
+            Stmt::Let(x, ..) | Stmt::Memory(Memory::View(x, ..)) => _ = waiting.insert(x, stmt),
+            _ => others.push(stmt),
+        }
+    }
+    for stmt in others {
+        let mut used = vec![];
+        stmt.operands().into_iter().for_each(|a| used.extend(a.local()));
+        stmt.blocks().for_each(|inner| inner.visit_operands(&mut |a| used.extend(a.local())));
+        compute(used, &mut waiting, &mut block.stmts);
+        block.stmts.push(stmt);
+    }
+    let results = block.results.iter().filter_map(Operand::local).collect();
+    compute(results, &mut waiting, &mut block.stmts);
+}
+
+/// Adds the statements that compute these locals, each after what it uses. Chains of them are long.
+fn compute(locals: Vec<Local>, waiting: &mut FxHashMap<Local, Stmt>, stmts: &mut Vec<Stmt>) {
+    enum Todo {
+        Find(Local),
+        Add(Stmt),
+    }
+    let mut todo: Vec<Todo> = locals.into_iter().rev().map(Todo::Find).collect();
+    while let Some(next) = todo.pop() {
+        match next {
+            Todo::Find(x) => {
+                let Some(stmt) = waiting.remove(&x) else { continue };
+                let used: Vec<Local> = stmt.operands().into_iter().filter_map(Operand::local).collect();
+                todo.push(Todo::Add(stmt));
+                todo.extend(used.into_iter().rev().map(Todo::Find));
+            }
+            Todo::Add(stmt) => stmts.push(stmt),
+        }
+    }
 }
 
 /// The numbers that locals have got.
