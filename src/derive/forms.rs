@@ -44,18 +44,21 @@ pub fn shown(b: &Binding) -> Expr {
     Expr::block(vec![b.clone()], result)
 }
 
-/// Returns the term without those bindings of linear maps of another one that nothing uses any more.
+/// Returns the term without those bindings of linear maps of another one that nothing uses any more. A law copies
+/// functions under fresh variables, which keep their names: Jacobians `D` have others than cotangents `R`.
 pub fn without_unused_maps(e: &Expr, of: &Expr) -> Expr {
-    let mut maps = FxHashSet::default();
+    let (mut maps, mut names) = (FxHashSet::default(), FxHashSet::default());
     of.visit_bindings(|b| {
         if b.rhs.ty().as_lm().is_some() {
             maps.extend(b.pattern.vars().iter().map(Var::id));
+            names.extend(b.pattern.vars().iter().map(Var::name).filter(|name| name.starts_with('D')).cloned());
         }
     });
     let mut e = e.clone();
     loop {
         let uses = occurrences(&e);
-        let is_unused = |x: &Var| maps.contains(&x.id()) && !uses.contains_key(&x.id());
+        let is_one = |x: &Var| maps.contains(&x.id()) || names.contains(x.name());
+        let is_unused = |x: &Var| is_one(x) && x.ty().as_lm().is_some() && !uses.contains_key(&x.id());
         // `let () = s` binds no map.
         let mut is_kept = |b: &Binding| b.pattern.vars().is_empty() || !b.pattern.vars().iter().all(is_unused);
         let kept = with_bindings(&e, &mut is_kept);

@@ -64,3 +64,29 @@ fn what_a_condition_guards_is_selected() {
     let python = text(&output.stdout);
     assert!(output.status.success() && python.contains("np.where(v > 0.0, np.sqrt(v), 0.0)"), "{python}");
 }
+
+/// Of a branch that is known not to be taken, nothing is read: neither a condition nor a part of a tuple.
+#[test]
+fn what_is_never_read_has_a_form() {
+    let programs = [
+        (
+            "unary",
+            "f",
+            "(def f Float (v : Vec Float) (sum (fold (lam (p : Tuple (Vec Float) (Vec Float)) (let ((y w) p)
+               (if (gt 1.0 2.0) (if (gt 1.0 2.0) w y) w))) v (constVec 1 v))))",
+        ),
+        (
+            "jacobian",
+            "f",
+            "(def one Float (v : Vec Float) 1.0)
+             (def f Float ((n : Integer) (s : Tuple Float (Vec Float))) (if (lte n 1) 1.0 (g s)))
+             (def g Float (s : Tuple Float (Vec Float)) (if (lte 1 1) (one (constVec 1 1.0)) (get$1$2 s)))",
+        ),
+    ];
+    for (derivation, fun, program) in programs {
+        let directory = with_program("what_is_never_read_has_a_form", program);
+        let args = ["--fun", fun, "--vjp", "--derivation", derivation, "--emit", "numpy=out.py"];
+        let output = compile(&directory, &args);
+        assert!(output.status.success(), "{program}: {}", text(&output.stderr));
+    }
+}

@@ -1,5 +1,6 @@
 //! Deep recursion: reverse mode through a million levels, and runaway recursion, which is an error and no crash.
 
+use super::directory::with_program;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -185,4 +186,21 @@ fn last_calls_take_no_stack() {
     let expected = [0.0, y, dy, 2.0 * 3.0 * sign, a + 10.0 * b + 100.0 * c];
     let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs();
     assert!(numbers.len() == 5 && numbers.iter().zip(&expected).all(close), "{numbers:?} for {expected:?}");
+}
+
+/// The costs that `dual` shows look into callees. A parameter that a recursion passes on as it is has no size of its own.
+#[test]
+fn costs_of_recursion_that_nothing_uses_end() {
+    let text = "(def halves (Vec Float) ((from : Integer) (to : Integer) (rows : Vec (Vec Float)))
+          (if (lte (sub to from) 1)
+              (index from rows)
+              (let (middle (div (add from to) 2))
+                (ts_add (halves from middle rows) (halves middle to rows)))))
+        (def f (Vec Float) (v : Vec Float) (let (unused (halves 0 (size v) (constVec (size v) v))) v))";
+    let directory = with_program("costs_of_recursion_that_nothing_uses_end", text);
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    let output = demo.current_dir(&directory).args(["demo", "p.ks", "--fun", "f", "--derivation", "dual"]).output();
+    let output = output.expect("lmc runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("steps of loops"), "the costs are shown");
 }

@@ -4,6 +4,7 @@ use super::limits::Limits;
 use super::names::Named;
 use super::polynomial::Polynomial;
 use lm::prim::Prim;
+use lm::scope::free_variables;
 use lm::sizes::{Relation, Step};
 use lm::term::{Binding, Constant, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Var};
 use lm::types::Type;
@@ -342,9 +343,13 @@ impl<'a> Sizes<'a> {
             let def = self.program.defs.get(&f.name).filter(|_| !self.inside.contains(&f.name))?;
             let mut inner = self.clone();
             inner.inside.push(f.name.clone());
-            for (x, a) in def.params.iter().zip(args) {
-                inner.learn_of(x, a);
+            // In a body that is looked at already, arguments may be of its own parameters: one that stays has its size.
+            let others: Vec<_> = def.params.iter().zip(args).filter(|(x, a)| a.as_var() != Some(*x)).collect();
+            let is_own = |a: &Expr| free_variables(a).iter().any(|x| def.params.contains(x));
+            if others.iter().any(|(_, a)| is_own(a)) {
+                return None;
             }
+            others.into_iter().for_each(|(x, a)| inner.learn_of(x, a));
             inner.of_part(path, &def.body, ask)
         })
     }

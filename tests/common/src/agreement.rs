@@ -127,6 +127,8 @@ fn same(what: &str, it_is: bool) -> Result<(), String> {
 /// Returns whether two values differ at most by rounding.
 pub fn is_close(a: &Value, b: &Value) -> bool {
     let (a, b) = (a.floats(), b.floats());
-    let scale = a.iter().chain(&b).fold(1.0, |scale: f64, x| scale.max(x.abs()));
-    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| (a - b).abs() <= ROUNDING * scale)
+    let finite = a.iter().chain(&b).filter(|x| x.is_finite());
+    let scale = finite.fold(1.0, |scale: f64, x| scale.max(x.abs()));
+    let is_one = |a: f64, b: f64| a == b || (a - b).abs() <= ROUNDING * scale;
+    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| is_one(*a, *b))
 }

@@ -1,16 +1,19 @@
 //! Conditionals: one branch runs where the condition is one number, otherwise both do.
 
+use super::loops::has_dummy;
 use super::value::{Array, Axis, Value};
 use super::{Lowering, Outcome};
 use crate::ir::{Block, Fun, Id, Op, Scalar};
 use lm::term::Expr;
+use lm::types::Type;
 
 /// Branches of up to so many operations on numbers are both computed.
 const CHEAP: usize = 4;
 
 impl Lowering<'_> {
     pub(super) fn conditional(&mut self, args: &[Expr]) -> Outcome {
-        let c = self.expr(&args[0])?.array().clone();
+        let c = self.expr(&args[0])?;
+        let c = self.number(c).array().clone();
         if self.b.is_bool(c.id, true) {
             return self.expr(&args[1]);
         }
@@ -89,9 +92,13 @@ impl Lowering<'_> {
     pub(super) fn filled(&mut self, x: &Value, like: &Value) -> Value {
         match (x, like) {
             (Value::Dummy(ty), Value::Dummy(_)) => self.zero_of_type(ty, &[]),
+            (Value::Dummy(Type::Tuple(types)), Value::Tuple(parts)) => {
+                let part = |(ty, like): (&Type, &Value)| self.filled(&Value::Dummy(ty.clone()), like);
+                Value::Tuple(types.iter().zip(parts).map(part).collect())
+            }
             (Value::Dummy(ty), like) => {
-                let is_there =
-                    like.leaves().iter().all(|array| self.own(array).iter().all(|&size| self.b.is_outer(size)));
+                let is_there = !has_dummy(like)
+                    && like.leaves().iter().all(|array| self.own(array).iter().all(|&size| self.b.is_outer(size)));
                 if !is_there {
                     return self.zero_of_type(ty, &[]);
                 }

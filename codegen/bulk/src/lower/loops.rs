@@ -18,7 +18,7 @@ struct Repeated {
 }
 
 /// Returns whether a part of a value is never read.
-fn has_dummy(value: &Value) -> bool {
+pub(super) fn has_dummy(value: &Value) -> bool {
     match value {
         Value::Dummy(_) => true,
         Value::Tuple(parts) => parts.iter().any(has_dummy),

@@ -6,6 +6,7 @@ use crate::ir::{Failure, Fun, Scalar};
 use crate::refusal::Reason;
 use lm::prim::Prim;
 use lm::term::Expr;
+use lm::types::Type;
 
 impl Lowering<'_> {
     pub(super) fn prim(&mut self, p: Prim, args: &[Expr], e: &Expr) -> Outcome {
@@ -20,9 +21,23 @@ impl Lowering<'_> {
             (Prim::Loop, [n, f, start, w]) => self.accumulate(n, f, start, w, e.ty()),
             (Prim::Into, [_, x]) => self.expr(x),
             _ => {
-                let values = args.iter().map(|arg| self.strict(arg)).collect::<Result<Vec<Value>, _>>()?;
+                let mut values = args.iter().map(|arg| self.strict(arg)).collect::<Result<Vec<Value>, _>>()?;
+                if takes_numbers(p) {
+                    values
+                        .iter_mut()
+                        .for_each(|value| *value = self.number(std::mem::replace(value, Value::Tuple(vec![]))));
+                }
                 self.of_values(p, &values, e)
             }
+        }
+    }
+
+    /// Returns a value of which a number is asked for. Of one that is never read, any number will do: what is computed of
+    /// it is not read, either.
+    pub(super) fn number(&mut self, value: Value) -> Value {
+        match value {
+            Value::Dummy(ty) if matches!(ty, Type::Float | Type::Integer | Type::Bool) => self.zero_of_type(&ty, &[]),
+            value => value,
         }
     }
 
@@ -134,6 +149,23 @@ impl Lowering<'_> {
         let equal = self.each(Fun::Eq, &[n.clone(), m.clone()]);
         self.check(&equal, Failure::Size);
     }
+}
+
+/// Returns whether a primitive takes numbers, and so none that are never read.
+fn takes_numbers(p: Prim) -> bool {
+    let others = [
+        Prim::Mul,
+        Prim::Div,
+        Prim::Min,
+        Prim::Max,
+        Prim::Eq,
+        Prim::Ne,
+        Prim::Index,
+        Prim::AsSize,
+        Prim::SameSize,
+        Prim::InRange,
+    ];
+    scalar(p).is_some() || others.contains(&p)
 }
 
 /// Returns the operation on numbers that a primitive is.
