@@ -97,6 +97,22 @@ fn indices_that_are_out_of_range_are_told() {
     }
 }
 
+/// Where a branch says that an index is a number, it is still one of the loop's.
+#[test]
+fn nothing_is_wrong_where_no_run_comes() {
+    for place in ["-1", "n", "(add n 1)", "(sub -1 n)"] {
+        let f = format!(
+            "(def f (Vec Float) (s : Vec n Float)
+               (build n (lam (j : Integer) (if (eq j {place}) (mul 2.0 (index j s)) (index j s)))))"
+        );
+        assert_eq!(counts(&load(&f))[1], 0, "{place}");
+    }
+    let last = "(def f (Vec Float) (s : Vec n Float)
+      (build n (lam (j : Integer) (if (eq j (sub n 1)) (index (add j 1) s) (index j s)))))";
+    let errors = front::load(&Source::new("case.ks", last)).expect_err("the index is the size");
+    assert_eq!(errors.iter().map(|error| error.code).collect::<Vec<_>>(), ["E241"]);
+}
+
 /// A difference of sizes may be negative: then no number is below it.
 #[test]
 fn no_index_is_below_a_negative_size() {

@@ -5,7 +5,6 @@ use super::value::{Array, Axis, Value};
 use super::{Lowering, Outcome};
 use crate::ir::{Block, Fun, Id, Op, Scalar};
 use lm::term::Expr;
-use lm::types::Type;
 
 /// Branches of up to so many operations on numbers are both computed.
 const CHEAP: usize = 4;
@@ -92,21 +91,7 @@ impl Lowering<'_> {
     pub(super) fn filled(&mut self, x: &Value, like: &Value) -> Value {
         match (x, like) {
             (Value::Dummy(ty), Value::Dummy(_)) => self.zero_of_type(ty, &[]),
-            (Value::Dummy(Type::Tuple(types)), Value::Tuple(parts)) => {
-                let part = |(ty, like): (&Type, &Value)| self.filled(&Value::Dummy(ty.clone()), like);
-                Value::Tuple(types.iter().zip(parts).map(part).collect())
-            }
-            (Value::Dummy(ty), like) => {
-                let is_there = !has_dummy(like)
-                    && like.leaves().iter().all(|array| self.own(array).iter().all(|&size| self.b.is_outer(size)));
-                if !is_there {
-                    return self.zero_of_type(ty, &[]);
-                }
-                like.map(&mut |array| {
-                    let (scalar, own) = (self.b.node(array.id).scalar, self.own(array));
-                    Array::fixed(self.b.zeros(scalar, &own))
-                })
-            }
+            (Value::Dummy(_), like) => self.zeros_like(like),
             (Value::Tuple(a), Value::Tuple(b)) => {
                 Value::Tuple(a.iter().zip(b).map(|(a, b)| self.filled(a, b)).collect())
             }
@@ -114,6 +99,36 @@ impl Lowering<'_> {
                 Value::Tensor { sizes: sizes.clone(), element: Box::new(self.filled(a, b)) }
             }
             _ => x.clone(),
+        }
+    }
+
+    /// Returns zeros of the sizes of a value, where these are known outside; other tensors have no elements.
+    fn zeros_like(&mut self, like: &Value) -> Value {
+        let is_there = |array: &&Array| self.own(array).iter().all(|&size| self.b.is_outer(size));
+        match like {
+            Value::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.zeros_like(part)).collect()),
+            _ if has_dummy(like) || !like.leaves().iter().all(is_there) => self.empty_like(like, &[]),
+            _ => like.map(&mut |array| {
+                let (scalar, own) = (self.b.node(array.id).scalar, self.own(array));
+                Array::fixed(self.b.zeros(scalar, &own))
+            }),
+        }
+    }
+
+    /// Returns zeros with `outer` dimensions in front; tensors have no elements.
+    fn empty_like(&mut self, like: &Value, outer: &[Id]) -> Value {
+        match like {
+            Value::Array(array) => {
+                let scalar = self.b.node(array.id).scalar;
+                Value::Array(Array::fixed(self.b.zeros(scalar, outer)))
+            }
+            Value::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.empty_like(part, outer)).collect()),
+            Value::Tensor { sizes, element } => {
+                let sizes = vec![self.b.integer(0); sizes.len()];
+                let element = self.empty_like(element, &[outer, &sizes].concat());
+                Value::Tensor { sizes, element: Box::new(element) }
+            }
+            Value::Dummy(ty) => self.zero_of_type(ty, outer),
         }
     }
 

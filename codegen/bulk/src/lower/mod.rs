@@ -220,7 +220,10 @@ impl Lowering<'_> {
         let value = match e.kind() {
             Kind::Const(Constant::String(_)) => self.refuse(Reason::Text, "text is no array"),
             Kind::Const(c) => Ok(Value::Array(Array::fixed(self.b.constant(c.clone())))),
-            Kind::Var(x) => Ok(self.env[&x.id()].clone()),
+            Kind::Var(x) => match self.env.get(&x.id()) {
+                Some(value) => Ok(value.clone()),
+                None => panic!("`{}` is not in scope in {:?}", x.name(), self.calls),
+            },
             Kind::Let(bindings, body) => {
                 for binding in bindings {
                     let value = self.expr(&binding.rhs)?;
@@ -239,7 +242,10 @@ impl Lowering<'_> {
         match pattern {
             Pattern::Var(x) => self.bind_var(x, value),
             Pattern::Tuple(xs) => match value {
-                Value::Tuple(parts) => xs.iter().zip(parts).for_each(|(x, part)| self.bind_var(x, part)),
+                Value::Tuple(parts) if parts.len() == xs.len() => {
+                    xs.iter().zip(parts).for_each(|(x, part)| self.bind_var(x, part));
+                }
+                // Of a record that is never read, the parts are not known.
                 _ => xs.iter().for_each(|x| self.bind_var(x, Value::Dummy(x.ty().clone()))),
             },
         }

@@ -60,6 +60,12 @@ impl Bounds {
         let solved = atoms.iter().max().and_then(|atom| Some((atom, difference.solved_for(atom)?)));
         if let Some((atom, (k, rest))) = solved {
             let other = if k == 1 { Polynomial::default().minus(&rest) } else { rest };
+            // What is known of the one that goes holds of what it is.
+            let least = self.natural.contains(atom).then(|| other.clone());
+            let most = self.limits.get(atom).map(|limit| limit.shifted(-1).minus(&other));
+            let learned: Vec<Polynomial> = [least, most].into_iter().flatten().collect();
+            let is_new = |p: &Polynomial| p.terms().any(|(m, k)| k < 0 || m.iter().any(|a| !self.natural.contains(a)));
+            self.facts.extend(learned.into_iter().filter(is_new));
             self.equal.push((atom.clone(), other));
         }
     }
