@@ -47,7 +47,7 @@ pub enum ErrorKind {
     #[error("recursion too deep: calls are nested more than {0} deep")]
     RecursionTooDeep(usize),
     /// A sum over nothing whose zero has no known shape.
-    #[error("the sum over nothing has no known shape")]
+    #[error("the sum over nothing has no known shape; `(sumbuild w n f)` has that of `w`")]
     ShapeUnknown,
     /// A Jacobian at a recorded point, applied forwards.
     #[error("a record serves the reverse derivative only")]

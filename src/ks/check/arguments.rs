@@ -140,9 +140,10 @@ impl Checker {
             self.errors.push(error);
             return None;
         }
+        let called = name;
         for arg in &args {
             if let Argument::Named(name, span) = arg {
-                self.fail::<()>(error::function_as_value(name), *span);
+                self.fail::<()>(error::function_as_argument(name, called), *span);
             }
         }
         None

@@ -11,6 +11,7 @@ use crate::ks::check::copies::takes_functions;
 use crate::ks::check::error;
 use crate::ks::check::expansions::expansion;
 use crate::ks::check::names::{is_projection, old_spelling, projection};
+use crate::ks::check::scope::Meaning as Scoped;
 use crate::ks::check::terms::{apply, argument_type, gather, types};
 use crate::ks::reader::Sexp;
 use lm::prim::Prim;
@@ -23,7 +24,13 @@ impl Checker {
     pub(super) fn call(&mut self, name: &FunName, args: &[Sexp], span: Span, name_span: Span) -> Option<Expr> {
         let args: Vec<Option<Argument>> = self.spread(args).iter().map(|arg| self.argument(arg)).collect();
         let Some(name) = self.known_name(name) else {
-            return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
+            return match self.scope.get(&name.base) {
+                _ if self.functions.is_broken(&name.base) => None,
+                Some(Scoped::Function(_)) if !name.derivations.is_empty() => {
+                    self.fail(error::derivative_of_parameter(&name.base), name_span)
+                }
+                _ => self.unknown(&name.base, name_span),
+            };
         };
         let name = self.not_too_deep(name, name_span)?;
         let args = args.into_iter().collect::<Option<Vec<Argument>>>()?;
@@ -70,7 +77,7 @@ impl Checker {
     pub(super) fn unknown<T>(&mut self, name: &str, span: Span) -> Option<T> {
         // As long as the borrow of the other names.
         let builtins = builtins::names().map(|name| -> &str { name });
-        let suggestion = self.suggestions.closest(name, self.functions.names().chain(builtins));
+        let suggestion = self.suggestions.function(name, self.functions.names().chain(builtins));
         self.fail(error::unknown_function(name, suggestion), span)
     }
 
@@ -298,10 +305,15 @@ impl Checker {
         }
         let found = types(args);
         let (expected, arities) = self.alternatives(name, &found);
-        let error = match arities.first() {
-            Some(&Some(expected)) if expected != args.len() && arities.iter().all(|&n| n == Some(expected)) => {
-                error::wrong_arity(name, expected, args.len())
+        let error = match (arities.first(), found.as_slice()) {
+            // As of the pair that a fold gives.
+            (Some(&Some(n)), [Type::Tuple(parts)]) if parts.len() == n && n != 1 => {
+                error::wrong_arguments(name, &expected, parts)
             }
+            (Some(&Some(n)), _) if n != args.len() && arities.iter().all(|&other| other == Some(n)) => {
+                error::wrong_arity(name, n, args.len(), &expected)
+            }
+            _ if expected.is_empty() && name.varying().is_some() => error::no_such_parameters(name, &found),
             _ => error::wrong_arguments(name, &expected, &found),
         };
         self.fail(error, span)

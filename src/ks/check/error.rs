@@ -4,6 +4,7 @@
 
 use crate::ks::diagnostic::Diagnostic;
 use lm::sizes::SizedType;
+use lm::term::{Derivative, FunName};
 use lm::types::Type;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -31,10 +32,25 @@ pub fn unknown_derivation(name: impl Display, suggestion: Option<String>) -> Dia
     Diagnostic::error("E204", format!("unknown derivation `{name}`")).suggestion(suggestion)
 }
 
+/// Makes the error for `[wrt$x f]`, where x is no number.
+pub fn no_places(name: impl Display) -> Diagnostic {
+    Diagnostic::error("E204", format!("unknown derivative `{name}`"))
+        .remedy("count parameters from 1: `[wrt$1 f]`, `[wrt$1$3 f]`")
+}
+
+/// Makes the error for a function's name where a value is needed, as an argument of `called`.
+pub fn function_as_argument(name: &FunName, called: &FunName) -> Diagnostic {
+    let error = function_as_value(name);
+    match called.base.parse::<Derivative>() {
+        Ok(_) if called.derivations.is_empty() => error.remedy(format!("write the derivative as `([{called} {name}] ...)`")),
+        _ => error,
+    }
+}
+
 /// Makes the error for a function's name where a value is needed.
 pub fn function_as_value(name: impl Display) -> Diagnostic {
-    Diagnostic::error("E205", format!("the function `{name}` is not a value"))
-        .remedy(format!("call it, with parentheses: `({name} ...)`"))
+    let remedy = format!("call it, with parentheses: `({name} ...)`");
+    Diagnostic::error("E205", format!("the function `{name}` is not a value")).remedy(remedy)
 }
 
 /// Makes the error for a call of a variable.
@@ -68,8 +84,12 @@ pub fn nested_pattern() -> Diagnostic {
         .remedy("name the inner tuple: write `(let ((p x) e) (let ((m s) p) body))` for `((m s) x)`")
 }
 
-pub fn reserved(name: impl Display) -> Diagnostic {
-    Diagnostic::error("E208", format!("`{name}` is reserved and cannot name anything"))
+pub fn reserved(name: &str) -> Diagnostic {
+    let error = Diagnostic::error("E208", format!("`{name}` is reserved and cannot name anything"));
+    match name {
+        "tuple" => error.remedy("for the pairs of two vectors write `vectorZip`, for a function `(lam (p : T) e)`"),
+        _ => error,
+    }
 }
 
 pub fn duplicate_definition(name: impl Display, argument: &Type) -> Diagnostic {
@@ -83,15 +103,44 @@ pub fn duplicate_variable(name: impl Display, group: &str) -> Diagnostic {
     Diagnostic::error("E210", format!("`{name}` is bound twice in one {group}")).label("bound again here")
 }
 
-pub fn wrong_arity(name: impl Display, expected: usize, found: usize) -> Diagnostic {
-    let (s, was) = (plural(expected), if found == 1 { "was" } else { "were" });
-    Diagnostic::error("E211", format!("`{name}` takes {expected} argument{s}, but {found} {was} given"))
+/// `expected` has the alternatives, each a list of types.
+pub fn wrong_arity(name: impl Display, arity: usize, found: usize, expected: &[String]) -> Diagnostic {
+    let (s, was) = (plural(arity), if found == 1 { "was" } else { "were" });
+    Diagnostic::error("E211", format!("`{name}` takes {arity} argument{s}, but {found} {was} given"))
+        .remedy(format!("`{name}` takes {}", alternatives(expected)))
 }
 
 /// `expected` has the alternatives, each a list of types.
 pub fn wrong_arguments(name: impl Display, expected: &[String], found: &[Type]) -> Diagnostic {
     Diagnostic::error("E212", format!("`{name}` does not take arguments of type {}", list(found)))
-        .remedy(format!("`{name}` takes {}", alternatives(expected)))
+        .remedy(format!("`{name}` takes {}{}", alternatives(expected), conversion(expected, found)))
+}
+
+/// Returns how arguments become what is expected, if that is a usual matter.
+fn conversion(expected: &[String], found: &[Type]) -> &'static str {
+    let rows = Type::vec(Type::vec(Type::Float));
+    let others = [
+        (Type::Integer, Type::Float, ". Write `2.0` for `2`, and `(to_float n)` for `n`"),
+        (rows.clone(), Type::Tensor(2, Arc::new(Type::Float)), ". A matrix of rows is `(build (tuple r c) (lam (ij : Tuple Integer Integer) ..))`"),
+    ];
+    let with = |from: &Type, to: &Type| {
+        let types = found.iter().map(|ty| if ty == from { to.to_string() } else { ty.to_string() });
+        types.collect::<Vec<_>>().join(" ")
+    };
+    let fits = |from: &Type, to: &Type| found.contains(from) && expected.contains(&with(from, to));
+    others.iter().find(|(from, to, _)| fits(from, to)).map_or("", |(.., how)| how)
+}
+
+/// Makes the error for `[wrt$i f]`, where no f has such parameters.
+pub fn no_such_parameters(name: impl Display, found: &[Type]) -> Diagnostic {
+    Diagnostic::error("E212", format!("`{name}` does not take arguments of type {}", list(found)))
+        .remedy("`wrt` counts the parameters of the function from 1, those that have Floats")
+}
+
+/// Makes the error for a derivative of a parameter that is a function.
+pub fn derivative_of_parameter(name: impl Display) -> Diagnostic {
+    Diagnostic::error("E226", format!("`{name}` is a parameter, and has no derivatives"))
+        .remedy(format!("write `(diff {name} x)` for its value and its derivative at a Float, `(grad {name} v)` at a vector"))
 }
 
 pub fn ambiguous(name: impl Display, candidates: &[String]) -> Diagnostic {

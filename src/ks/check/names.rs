@@ -63,7 +63,11 @@ impl Checker {
         let inner = self.fun_name(second);
         let Ok(derivative) = head.parse() else {
             let suggestion = self.suggestions.closest(head, typing::words());
-            return self.fail(error::unknown_derivative(head, suggestion), first.span);
+            let error = match head.starts_with("wrt") {
+                true => error::no_places(head),
+                false => error::unknown_derivative(head, suggestion),
+            };
+            return self.fail(error, first.span);
         };
         self.not_too_deep(inner?.derived(derivative), span)
     }

@@ -15,7 +15,50 @@ pub const LONGEST: usize = 100;
 /// The most differences between a name and a suggestion.
 const MOST_DIFFERENCES: usize = 3;
 
+/// What other languages call functions of this one, and words of its grammar.
+const ELSEWHERE: [(&str, &str); 33] = [
+    ("+", "add"),
+    ("-", "sub"),
+    ("*", "mul"),
+    ("/", "div"),
+    ("^", "pow"),
+    ("**", "pow"),
+    ("<", "lt"),
+    (">", "gt"),
+    ("<=", "lte"),
+    (">=", "gte"),
+    ("=", "eq"),
+    ("==", "eq"),
+    ("!=", "ne"),
+    ("length", "size"),
+    ("len", "size"),
+    ("count", "size"),
+    ("float", "to_float"),
+    ("int", "to_integer"),
+    ("dot", "ts_dot"),
+    ("get", "index"),
+    ("nth", "index"),
+    ("ref", "index"),
+    ("list", "Vec_init"),
+    ("vector", "Vec_init"),
+    ("vec", "Vec_init"),
+    ("foldl", "fold"),
+    ("argmax", "imax"),
+    ("maximum", "max"),
+    ("lambda", "lam"),
+    ("fn", "lam"),
+    ("cond", "if"),
+    ("begin", "let"),
+    ("power", "pow"),
+];
+
 impl Suggestions {
+    /// Returns the function that other languages call so, or else the known name that is closest.
+    pub fn function<'a>(&mut self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+        let elsewhere = ELSEWHERE.iter().find(|(other, _)| *other == name).map(|(_, ours)| ours.to_string());
+        elsewhere.or_else(|| self.closest(name, known))
+    }
+
     /// Returns the known name closest to `name`, when it is close; of equally close ones, the first.
     pub fn closest<'a>(&mut self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
         let limit = (name.chars().count() / 3).clamp(1, MOST_DIFFERENCES);

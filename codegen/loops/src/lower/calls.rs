@@ -61,7 +61,8 @@ impl<'a> Body<'a> {
         if let Some(signature) = &signature {
             body.unite_sizes(def, signature)?;
         }
-        let into_zeros = if *form == SinkForm::Own && signature.is_none() { into_zeros(def) } else { None };
+        let has_sizes = body.wanted.sizes.signature(&def.fun).is_some();
+        let into_zeros = if *form == SinkForm::Own && !has_sizes { into_zeros(def) } else { None };
         let term = into_zeros.as_ref().unwrap_or(&def.body);
         let value = body.scoped(|body| body.lower_into(term, &target, None))?;
         let slots = sums.iter().flat_map(Accumulator::slots).map(|slot| body.slots[slot].clone());

@@ -73,7 +73,7 @@ pub fn unknown_equality(numbers: &[String; 2]) -> Diagnostic {
 
 /// The same of an index.
 pub fn unknown_range(numbers: &[String; 2], spelled: &[Option<String>; 2]) -> Diagnostic {
-    let ([k, n], (assertion, size)) = (numbers, in_range(spelled));
+    let ([k, n], (assertion, size)) = (numbers, in_range(numbers, spelled));
     Diagnostic::error("E242", format!("whether `{k}` is an index below `{n}` is not known"))
         .remedy(format!("write `{assertion}` around it, or give it the type `(Fin {size})`"))
 }
@@ -93,18 +93,37 @@ pub fn unknown_sign(variable: &str, spelled: &Option<String>) -> Diagnostic {
 }
 
 /// Makes the error for an index of a type `(Fin ..)` where another limit is wanted; `limit` is its own.
-pub fn wrong_limit(limit: Option<&str>, [_, n]: &[String; 2], spelled: &[Option<String>; 2]) -> Diagnostic {
-    let used = limit.map_or("any Integer".to_string(), |limit| format!("an index below `{limit}`"));
-    let (assertion, _) = in_range(spelled);
+pub fn wrong_limit(limit: Option<&str>, numbers: &[String; 2], spelled: &[Option<String>; 2]) -> Diagnostic {
+    let [k, n] = numbers;
+    let used = match limit {
+        Some(limit) => format!("an index below `{limit}`"),
+        None if is_literal(k) => format!("`{k}`"),
+        None => "any Integer".to_string(),
+    };
+    let (assertion, _) = in_range(numbers, spelled);
     Diagnostic::error("E243", format!("{used} is used where one below `{n}` is wanted"))
         .remedy(format!("write `{assertion}` around it, or make both sizes one"))
 }
 
 /// Returns the assertion that an index is in range, and the size: as the program writes them, or with k and n for numbers
 /// that have no name in it.
-fn in_range([k, n]: &[Option<String>; 2]) -> (String, &str) {
-    let [k, n] = [(k, "k"), (n, "n")].map(|(number, letter)| number.as_deref().unwrap_or(letter));
-    (format!("(assert (and (lte 0 {k}) (lt {k} {n})) ..)"), n)
+fn in_range(numbers: &[String; 2], spelled: &[Option<String>; 2]) -> (String, String) {
+    let written = |i: usize, letter: &str| {
+        let of = numbers[i].strip_prefix("size(").and_then(|rest| rest.strip_suffix(')'));
+        let of = of.filter(|of| of.chars().all(|c| c.is_alphanumeric() || c == '_')).map(|of| format!("(size {of})"));
+        spelled[i].clone().or(of).unwrap_or_else(|| letter.to_string())
+    };
+    let (k, n) = (written(0, "k"), written(1, "n"));
+    let assertion = match is_literal(&k) {
+        true => format!("(assert (lt {k} {n}) ..)"),
+        false => format!("(assert (and (lte 0 {k}) (lt {k} {n})) ..)"),
+    };
+    (assertion, n)
+}
+
+/// Returns whether a number is written as one that is not negative.
+fn is_literal(number: &str) -> bool {
+    number.chars().all(|c| c.is_ascii_digit())
 }
 
 /// Makes the error for a size variable that no argument tells.
