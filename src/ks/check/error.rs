@@ -121,7 +121,7 @@ fn conversion(expected: &[String], found: &[Type]) -> &'static str {
     let rows = Type::vec(Type::vec(Type::Float));
     let others = [
         (Type::Integer, Type::Float, ". Write `2.0` for `2`, and `(to_float n)` for `n`"),
-        (rows.clone(), Type::Tensor(2, Arc::new(Type::Float)), ". A matrix of rows is `(build (tuple r c) (lam (ij : Tuple Integer Integer) ..))`"),
+        (rows.clone(), Type::Tensor(2, Arc::new(Type::Float)), ". `(rowsToMatrix v)` is the matrix of rows v"),
     ];
     let with = |from: &Type, to: &Type| {
         let types = found.iter().map(|ty| if ty == from { to.to_string() } else { ty.to_string() });
