@@ -15,7 +15,7 @@ use crate::ks::check::scope::Meaning as Scoped;
 use crate::ks::check::terms::{apply, argument_type, gather, types};
 use crate::ks::reader::Sexp;
 use lm::prim::Prim;
-use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
+use lm::term::{Binding, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -313,7 +313,9 @@ impl Checker {
             (Some(&Some(n)), _) if n != args.len() && arities.iter().all(|&other| other == Some(n)) => {
                 error::wrong_arity(name, n, args.len(), &expected)
             }
-            _ if expected.is_empty() && name.varying().is_some() => error::no_such_parameters(name, &found),
+            _ if expected.is_empty() && name.derivations.iter().any(|d| matches!(d, Derivative::Wrt(_))) => {
+                error::no_such_parameters(name, &found)
+            }
             _ => error::wrong_arguments(name, &expected, &found),
         };
         self.fail(error, span)

@@ -42,7 +42,9 @@ pub fn no_places(name: impl Display) -> Diagnostic {
 pub fn function_as_argument(name: &FunName, called: &FunName) -> Diagnostic {
     let error = function_as_value(name);
     match called.base.parse::<Derivative>() {
-        Ok(_) if called.derivations.is_empty() => error.remedy(format!("write the derivative as `([{called} {name}] ...)`")),
+        Ok(_) if called.derivations.is_empty() => {
+            error.remedy(format!("write the derivative as `([{called} {name}] ...)`"))
+        }
         _ => error,
     }
 }
@@ -112,8 +114,11 @@ pub fn wrong_arity(name: impl Display, arity: usize, found: usize, expected: &[S
 
 /// `expected` has the alternatives, each a list of types.
 pub fn wrong_arguments(name: impl Display, expected: &[String], found: &[Type]) -> Diagnostic {
-    Diagnostic::error("E212", format!("`{name}` does not take arguments of type {}", list(found)))
-        .remedy(format!("`{name}` takes {}{}", alternatives(expected), conversion(expected, found)))
+    Diagnostic::error("E212", format!("`{name}` does not take arguments of type {}", list(found))).remedy(format!(
+        "`{name}` takes {}{}",
+        alternatives(expected),
+        conversion(expected, found)
+    ))
 }
 
 /// Returns how arguments become what is expected, if that is a usual matter.
@@ -139,8 +144,9 @@ pub fn no_such_parameters(name: impl Display, found: &[Type]) -> Diagnostic {
 
 /// Makes the error for a derivative of a parameter that is a function.
 pub fn derivative_of_parameter(name: impl Display) -> Diagnostic {
-    Diagnostic::error("E226", format!("`{name}` is a parameter, and has no derivatives"))
-        .remedy(format!("write `(diff {name} x)` for its value and its derivative at a Float, `(grad {name} v)` at a vector"))
+    Diagnostic::error("E226", format!("`{name}` is a parameter, and has no derivatives")).remedy(format!(
+        "write `(diff {name} x)` for its value and its derivative at a Float, `(grad {name} v)` at a vector"
+    ))
 }
 
 pub fn ambiguous(name: impl Display, candidates: &[String]) -> Diagnostic {
