@@ -100,7 +100,8 @@ impl Sink {
     pub(super) fn spread(&self) -> Sink {
         match self {
             Sink::Own | Sink::Nowhere => self.clone(),
-            Sink::Add(Accumulator::Tuple(parts)) => {
+            // The unit stands for what has no tangent.
+            Sink::Add(Accumulator::Tuple(parts)) if !parts.is_empty() => {
                 Sink::Parts(parts.iter().map(|part| Sink::Add(part.clone()).spread()).collect())
             }
             Sink::Add(_) => self.clone(),
