@@ -9,26 +9,7 @@ use super::sink::{Accumulator, Sink, SinkForm};
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Block, Function, Local, Operand, Stmt, Ty};
-use lm::prim::Prim;
-use lm::term::{Def, Expr, Fun, FunName, Kind, Op, Version};
-
-/// Returns `$into(s, f(s, dr))` for a reverse derivative f that calls itself so: the version with a destination does the
-/// rest. There is no second copy of its loops for the outermost call.
-fn into_zeros(def: &Def) -> Option<Expr> {
-    let is_own = |e: &Expr| matches!(e.kind(), Kind::App(Op::Call(f), _) if f.name == def.fun.name);
-    if !def.body.any(|e| e.args_of_prim(Prim::Into).is_some_and(|args| is_own(&args[1]))) {
-        return None;
-    }
-    let s = Expr::var(def.params.first()?);
-    let (cotangent, result) = (s.ty().tangent(), &def.fun.result);
-    let witness = match result.as_tuple() {
-        _ if *result == cotangent => s,
-        Some([_, second]) if *second == cotangent => Expr::tuple([Expr::tuple([]), s]),
-        _ => return None,
-    };
-    let call = Expr::app(Op::Call(def.fun.clone()), def.params.iter().map(Expr::var).collect());
-    Some(Expr::prim(Prim::Into, [witness, call]).at(def.body.span()))
-}
+use lm::term::{Def, Fun, FunName, Version};
 
 impl<'a> Body<'a> {
     /// Returns the loops of a definition whose result goes to targets of a form; functions that it calls are added to
@@ -61,10 +42,7 @@ impl<'a> Body<'a> {
         if let Some(signature) = &signature {
             body.unite_sizes(def, signature)?;
         }
-        let has_sizes = body.wanted.sizes.signature(&def.fun).is_some();
-        let into_zeros = if *form == SinkForm::Own && !has_sizes { into_zeros(def) } else { None };
-        let term = into_zeros.as_ref().unwrap_or(&def.body);
-        let value = body.scoped(|body| body.lower_into(term, &target, None))?;
+        let value = body.scoped(|body| body.lower_into(&def.body, &target, None))?;
         let slots = sums.iter().flat_map(Accumulator::slots).map(|slot| body.slots[slot].clone());
         let block_results: Vec<Operand> = value.flatten().into_iter().chain(slots).collect();
         results.extend(block_results[results.len()..].iter().map(|a| body.ty_of(a)).collect::<Vec<Ty>>());
@@ -94,8 +72,7 @@ impl<'a> Body<'a> {
             let value = self.lower_external_call(fun, args)?;
             return self.distribute(&value, target);
         }
-        // A tuple as one place, and its components as places, are one form of the function.
-        let (apart, target) = (self.apart(target, &mut vec![]).spread(), &target.spread());
+        let apart = self.apart(target, &mut vec![]);
         let form = apart.form();
         let version = self.wanted.version(fun, is_proved);
         let callee = self.wanted.id(&version, form.clone());

@@ -96,19 +96,6 @@ impl Sink {
         }
     }
 
-    /// Returns the target with a place for each component of a place that is a tuple.
-    pub(super) fn spread(&self) -> Sink {
-        match self {
-            Sink::Own | Sink::Nowhere => self.clone(),
-            // The unit stands for what has no tangent.
-            Sink::Add(Accumulator::Tuple(parts)) if !parts.is_empty() => {
-                Sink::Parts(parts.iter().map(|part| Sink::Add(part.clone()).spread()).collect())
-            }
-            Sink::Add(_) => self.clone(),
-            Sink::Parts(parts) => Sink::Parts(parts.iter().map(Sink::spread).collect()),
-        }
-    }
-
     /// Returns the target as the planner sees it: paths from the target itself.
     pub(super) fn destination(&self) -> Destination {
         self.destination_at(&[])
