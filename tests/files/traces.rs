@@ -34,6 +34,7 @@ pub fn tests() -> Vec<Trial> {
     let by_notes = |demo: &'static Demo| row("traces::by_rules_of_the_notes", demo.name, move || by_notes(demo));
     tests.extend(DEMOS.iter().filter(|demo| BY_NOTES.contains(&demo.name)).map(by_notes));
     tests.extend(program("traces::normal_forms", "tests/cases/maps", normal_forms));
+    tests.extend(program("traces::of_cases", "tests/cases/traces", of_case));
     tests.extend(
         alone!("traces": of_random_programs, a_step_that_is_not_true_is_found, each_law_of_figures_4_and_5_is_applied),
     );
@@ -58,6 +59,17 @@ fn of_demo(demo: &Demo, derivation: Derivation) -> Outcome {
     let Tally { steps, evaluated } = stages_hold(&mut p, &f, &stages, plan)?;
     println!("{steps} steps, {evaluated} evaluated");
     if evaluated > 0 { Ok(()) } else { Err(format!("none of {steps} steps is evaluated")) }
+}
+
+/// Checks the derivations of the function `f` of a program.
+fn of_case(path: &Path) -> Outcome {
+    let f = FunName::base("f");
+    for derivation in Derivation::ALL {
+        let mut p = pipeline(&files::text(path), derivation)?;
+        let point = Random::new(1).point(&p.program().defs[&f].fun.argument());
+        holds(&mut p, &f, Plan { point: &point, spread: 1 }).map_err(|why| format!("{derivation:?}: {why}"))?;
+    }
+    Ok(())
 }
 
 /// The demos that are derived by the rules of the notes in little time.

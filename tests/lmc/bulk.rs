@@ -65,7 +65,7 @@ fn what_a_condition_guards_is_selected() {
     assert!(output.status.success() && python.contains("np.where(v > 0.0, np.sqrt(v), 0.0)"), "{python}");
 }
 
-/// Of a branch that is known not to be taken, nothing is read: neither a condition nor a part of a tuple.
+/// Of a branch that is known not to be taken, nothing is read: no condition, no part of a tuple or of a record.
 #[test]
 fn what_is_never_read_has_a_form() {
     let programs = [
@@ -81,6 +81,15 @@ fn what_is_never_read_has_a_form() {
             "(def one Float (v : Vec Float) 1.0)
              (def f Float ((n : Integer) (s : Tuple Float (Vec Float))) (if (lte n 1) 1.0 (g s)))
              (def g Float (s : Tuple Float (Vec Float)) (if (lte 1 1) (one (constVec 1 1.0)) (get$1$2 s)))",
+        ),
+        (
+            "tupled",
+            "h",
+            "(def f Float ((n : Integer) (s : Tuple Float (Vec Float))) (if (lte n 1) 1.0 (g s)))
+             (def g Float (s : Tuple Float (Vec Float))
+               (let (unused (f 1 s)) (fold (lam (p : Tuple Float Float) 1.0) 1.0 (get$2$2 s))))
+             (def h (Tuple (Tuple) (Tuple Float (Vec Float))) ((n : Integer) (s : Tuple Float (Vec Float)))
+               ([sufrev f] (tuple n s) 1.0))",
         ),
     ];
     for (derivation, fun, program) in programs {

@@ -140,10 +140,9 @@ impl Checker {
             self.errors.push(error);
             return None;
         }
-        let called = name;
         for arg in &args {
-            if let Argument::Named(name, span) = arg {
-                self.fail::<()>(error::function_as_argument(name, called), *span);
+            if let Argument::Named(function, span) = arg {
+                self.fail::<()>(error::function_as_argument(function, name), *span);
             }
         }
         None

@@ -123,10 +123,13 @@ pub fn wrong_arguments(name: impl Display, expected: &[String], found: &[Type]) 
 
 /// Returns how arguments become what is expected, if that is a usual matter.
 fn conversion(expected: &[String], found: &[Type]) -> &'static str {
-    let rows = Type::vec(Type::vec(Type::Float));
     let others = [
         (Type::Integer, Type::Float, ". Write `2.0` for `2`, and `(to_float n)` for `n`"),
-        (rows.clone(), Type::Tensor(2, Arc::new(Type::Float)), ". `(rowsToMatrix v)` is the matrix of rows v"),
+        (
+            Type::vec(Type::vec(Type::Float)),
+            Type::Tensor(2, Arc::new(Type::Float)),
+            ". `(rowsToMatrix v)` is the matrix of rows v",
+        ),
     ];
     let with = |from: &Type, to: &Type| {
         let types = found.iter().map(|ty| if ty == from { to.to_string() } else { ty.to_string() });

@@ -1,6 +1,5 @@
 //! Conditionals: one branch runs where the condition is one number, otherwise both do.
 
-use super::loops::has_dummy;
 use super::value::{Array, Axis, Value};
 use super::{Lowering, Outcome};
 use crate::ir::{Block, Fun, Id, Op, Scalar};
@@ -107,7 +106,7 @@ impl Lowering<'_> {
         let is_there = |array: &&Array| self.own(array).iter().all(|&size| self.b.is_outer(size));
         match like {
             Value::Tuple(parts) => Value::Tuple(parts.iter().map(|part| self.zeros_like(part)).collect()),
-            _ if has_dummy(like) || !like.leaves().iter().all(is_there) => self.empty_like(like, &[]),
+            _ if like.has_dummy() || !like.leaves().iter().all(is_there) => self.empty_like(like, &[]),
             _ => like.map(&mut |array| {
                 let (scalar, own) = (self.b.node(array.id).scalar, self.own(array));
                 Array::fixed(self.b.zeros(scalar, &own))

@@ -17,16 +17,6 @@ struct Repeated {
     kept: Vec<Value>,
 }
 
-/// Returns whether a part of a value is never read.
-pub(super) fn has_dummy(value: &Value) -> bool {
-    match value {
-        Value::Dummy(_) => true,
-        Value::Tuple(parts) => parts.iter().any(has_dummy),
-        Value::Tensor { element, .. } => has_dummy(element),
-        Value::Array(_) => false,
-    }
-}
-
 impl Lowering<'_> {
     /// Returns the last state of a loop, and what it keeps of each step, stacked.
     fn repeat(
@@ -55,7 +45,7 @@ impl Lowering<'_> {
                     return Err(refusal);
                 }
             };
-            if !std::mem::replace(&mut is_refined, true) && has_dummy(&raw) {
+            if !std::mem::replace(&mut is_refined, true) && raw.has_dummy() {
                 start = self.filled(&raw, &next);
                 start = self.filled(&start.clone(), &start);
                 self.b.close(vec![]);

@@ -23,9 +23,7 @@ impl Lowering<'_> {
             _ => {
                 let mut values = args.iter().map(|arg| self.strict(arg)).collect::<Result<Vec<Value>, _>>()?;
                 if takes_numbers(p) {
-                    values
-                        .iter_mut()
-                        .for_each(|value| *value = self.number(std::mem::replace(value, Value::Tuple(vec![]))));
+                    values = values.into_iter().map(|value| self.number(value)).collect();
                 }
                 self.of_values(p, &values, e)
             }

@@ -77,6 +77,16 @@ impl Value {
         }
     }
 
+    /// Returns whether a part of the value is never read.
+    pub fn has_dummy(&self) -> bool {
+        match self {
+            Value::Dummy(_) => true,
+            Value::Tuple(parts) => parts.iter().any(Value::has_dummy),
+            Value::Tensor { element, .. } => element.has_dummy(),
+            Value::Array(_) => false,
+        }
+    }
+
     /// Returns the value with each array replaced.
     pub fn map(&self, f: &mut impl FnMut(&Array) -> Array) -> Value {
         match self {
