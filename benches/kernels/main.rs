@@ -1,7 +1,8 @@
 //! Kernels that numerical people write, each in several formulations, beside C++ by hand and JAX: the same inputs,
 //! results compared first, one run on one machine.
 //!
-//! `cargo bench --bench kernels` measures, and prints tables. `BLESS=1` writes them to `docs/kernels.md`.
+//! `cargo bench --bench kernels` measures, and prints tables. `BLESS=1` writes them to `docs/kernels.md`. `-- --modules
+//! FOLDER` writes the formulations as JAX modules instead, for `whole_arrays.py`.
 //! `benches/compare/harness/options.rs` has the options after `--`.
 
 mod contenders;
@@ -9,6 +10,7 @@ mod contenders;
 #[allow(dead_code)] // each user uses a part
 mod harness;
 mod kernel;
+mod modules;
 mod report;
 mod rows;
 
@@ -20,7 +22,10 @@ use report::Row;
 
 fn main() {
     if let Some(options) = Options::read() {
-        lmc::with_large_stack(|| measure(options));
+        lmc::with_large_stack(|| match &options.modules {
+            Some(folder) => modules::write(folder, &rows::ALL.concat(), &options),
+            None => measure(options),
+        });
     }
 }
 

@@ -71,7 +71,8 @@ pub fn text(
     let checked = loops::specialise::check_own(program, entries, known);
     checked.map_err(|error| input.not_compiled(native::Error::Loops(error)))?;
     let known: bulk::Known = known.iter().map(|known| (known.place(), known.value)).collect();
-    let functions = entries.iter().map(|name| bulk::lower(program, name, &known)).collect::<Result<Vec<_>, _>>();
+    let functions = entries.iter().map(|name| bulk::lower(program, name, &known, kind.sizes_of()));
+    let functions = functions.collect::<Result<Vec<_>, _>>();
     let functions = functions.map_err(|refusal| input.no_bulk_form(refusal))?;
     let options = options.options();
     if kind == Kind::StableHlo {

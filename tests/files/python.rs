@@ -67,7 +67,8 @@ fn agrees(name: &str, text: &str, functions: &dyn Fn(&Program) -> Vec<FunName>, 
         }
     }
     let program = pipeline.program();
-    let lowered: Vec<_> = entries.iter().map(|name| bulk::lower(program, name, &bulk::Known::default())).collect();
+    let lowered: Vec<_> =
+        entries.iter().map(|name| bulk::lower(program, name, &bulk::Known::default(), kind.sizes_of())).collect();
     let Ok(lowered) = lowered.into_iter().collect::<Result<Vec<_>, _>>() else {
         println!("{name} has no bulk form");
         return Ok(());

@@ -6,6 +6,7 @@
 //! --check                    only compares results
 //! --threads 1                leaves out the columns of two threads
 //! --only C++,JAX,PyTorch.    measures lmc and contenders whose names start so; a point at the end: exactly so
+//! --modules FOLDER           writes modules of JAX and measures nothing (`kernels` only)
 //! --processor-time           measures the processor's time, with one thread, for machines with other work
 //! ```
 
@@ -13,6 +14,7 @@ use super::clock::Clock;
 use super::contender::Selection;
 use super::program::Program;
 use super::rounds::Effort;
+use std::path::PathBuf;
 use std::time::Duration;
 
 const FULL: Effort = Effort { rounds: 15, sample: Duration::from_millis(50), clock: Clock::Wall };
@@ -24,6 +26,8 @@ pub struct Options {
     pub effort: Effort,
     /// The contenders.
     pub selection: Selection,
+    /// Where to write modules of JAX, in place of measuring.
+    pub modules: Option<PathBuf>,
     names: Vec<String>,
 }
 
@@ -36,7 +40,7 @@ impl Options {
 
     fn of(words: Vec<String>) -> Options {
         let selection = Selection { threads: 2, names: Vec::new() };
-        let mut options = Options { effort: FULL, selection, names: Vec::new() };
+        let mut options = Options { effort: FULL, selection, modules: None, names: Vec::new() };
         let mut clock = Clock::Wall;
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
@@ -46,6 +50,7 @@ impl Options {
                 "--check" => options.effort = Effort::CHECK,
                 "--threads" => options.selection.threads = value().parse().expect("--threads has a number"),
                 "--only" => options.selection.names = value().split(',').map(String::from).collect(),
+                "--modules" => options.modules = Some(value().into()),
                 "--processor-time" => (clock, options.selection.threads) = (Clock::Processor, 1),
                 "--bench" => {}
                 option if option.starts_with('-') => panic!("there is no option {option}"),

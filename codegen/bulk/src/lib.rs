@@ -23,5 +23,5 @@ pub mod scalar;
 mod unused;
 mod verify;
 
-pub use lower::{Known, lower};
+pub use lower::{Known, SizesOf, lower};
 pub use refusal::{Reason, Refusal};

@@ -1,5 +1,7 @@
 //! Runs functions in bulk form, on values of the interpreters.
 
+use bulk::emit::Kind;
+use bulk::emit::stablehlo::Options;
 use bulk::interp::{Array, Stop};
 use bulk::ir::Function;
 use lm::tensor::Tensor;
@@ -8,9 +10,17 @@ use lm::types::Type;
 use lm::value::Value;
 use std::sync::Arc;
 
-/// Returns a function in bulk form, if it has one.
-pub fn lowered(program: &Program, name: &FunName) -> Option<Function> {
-    bulk::lower(program, name, &bulk::Known::default()).ok()
+/// Returns the bulk forms of a function, as far as it has any: one for each language whose sizes are made of other things.
+/// The same form is listed once.
+pub fn lowered(program: &Program, name: &FunName) -> Vec<Function> {
+    let form = |kind: &Kind| {
+        let function = bulk::lower(program, name, &bulk::Known::default(), kind.sizes_of()).ok()?;
+        let text = Kind::Bulk.text(std::slice::from_ref(&function), &|_| None, &Options::default());
+        Some((text.expect("each form has a text for people"), function))
+    };
+    let mut forms: Vec<(String, Function)> = [Kind::Bulk, Kind::StableHlo].iter().filter_map(form).collect();
+    forms.dedup_by(|a, b| a.0 == b.0);
+    forms.into_iter().map(|(_, function)| function).collect()
 }
 
 /// Calls a function; `None` where an argument has rows of several sizes. `like` shows the sizes of results without

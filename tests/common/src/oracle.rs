@@ -79,7 +79,7 @@ struct Subject {
     jit: Option<Jit>,
     entries: Vec<FunName>,
     /// What was lowered to bulk programs.
-    bulk: RefCell<HashMap<FunName, Option<::bulk::ir::Function>>>,
+    bulk: RefCell<HashMap<FunName, Vec<::bulk::ir::Function>>>,
 }
 
 fn oracle(subject: &Subject, call: &Call) -> Ended {
@@ -148,7 +148,7 @@ fn agree(subject: &Subject, call: &Call, tally: &mut Tally) -> Result<Option<Val
         tally.native += usize::from(row.name == "native code");
         is_right(subject, call, &wanted, &found).map_err(|why| differs(call, row.name, &wanted, &found, &why))?;
     }
-    if let Some(found) = in_bulk(subject, call, &wanted) {
+    for found in in_bulk(subject, call, &wanted) {
         tally.bulk += 1;
         is_right(subject, call, &wanted, &found).map_err(|why| differs(call, "bulk", &wanted, &found, &why))?;
     }
@@ -162,23 +162,26 @@ fn differs(call: &Call, row: &str, wanted: &Ended, found: &Ended, why: &str) -> 
     format!("{name} at {args:?}, {row}: {why}\n  oracle {wanted:?}\n  found  {found:?}")
 }
 
-/// Evaluates a call in bulk form, if it has one. An error is any error that the oracle has.
-fn in_bulk(subject: &Subject, call: &Call, wanted: &Ended) -> Option<Ended> {
-    let def = subject.program.defs.get(&call.name).filter(|_| call.applied.is_none())?;
+/// Evaluates a call in its bulk forms. An error is any error that the oracle has.
+fn in_bulk(subject: &Subject, call: &Call, wanted: &Ended) -> Vec<Ended> {
+    let Some(def) = subject.program.defs.get(&call.name).filter(|_| call.applied.is_none()) else { return vec![] };
     let mut known = subject.bulk.borrow_mut();
-    let function = known.entry(call.name.clone()).or_insert_with(|| bulk::lowered(&subject.program, &call.name));
+    let forms = known.entry(call.name.clone()).or_insert_with(|| bulk::lowered(&subject.program, &call.name));
     let like = wanted.1.as_ref().ok();
-    let found = bulk::call(function.as_ref()?, &def.fun.params, &def.fun.result, &call.args, like)?;
-    let result = match (found, &wanted.1) {
-        // Arrays have a size also where there are no elements to show it.
-        (Ok(_), Err(RuntimeError { kind: ErrorKind::ShapeUnknown, .. })) => return None,
-        (Ok(value), _) => Ok(value),
-        (Err(_), Err(error)) => Err(error.clone()),
-        // Rows of several sizes, and states that grow, are refused when they are met.
-        (Err(Stop { failure: Failure::Size, .. }), Ok(_)) => return None,
-        (Err(stop), Ok(_)) => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: stop.span }),
+    let ended = |function: &::bulk::ir::Function| {
+        let found = bulk::call(function, &def.fun.params, &def.fun.result, &call.args, like)?;
+        let result = match (found, &wanted.1) {
+            // Arrays have a size also where there are no elements to show it.
+            (Ok(_), Err(RuntimeError { kind: ErrorKind::ShapeUnknown, .. })) => return None,
+            (Ok(value), _) => Ok(value),
+            (Err(_), Err(error)) => Err(error.clone()),
+            // Rows of several sizes, and states that grow, are refused when they are met.
+            (Err(Stop { failure: Failure::Size, .. }), Ok(_)) => return None,
+            (Err(stop), Ok(_)) => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: stop.span }),
+        };
+        Some((String::new(), result))
     };
-    Some((String::new(), result))
+    forms.iter().filter_map(ended).collect()
 }
 
 fn is_right(subject: &Subject, call: &Call, wanted: &Ended, found: &Ended) -> Result<(), String> {

@@ -136,7 +136,7 @@ fn text_given(
             _ => know(x.name(), value, x.ty(), integers, &mut known),
         }
     }
-    let function = bulk::lower(program, name, &known)?;
+    let function = bulk::lower(program, name, &known, Kind::StableHlo.sizes_of())?;
     Kind::StableHlo.text(&[function], place, &Options::default())
 }
 

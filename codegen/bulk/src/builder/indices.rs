@@ -75,7 +75,18 @@ impl Builder {
         self.is_sum_natural(self.linear(id))
     }
 
-    fn is_sum_natural(&self, sum: Linear) -> bool {
+    fn is_sum_natural(&self, mut sum: Linear) -> bool {
+        // A step lies between 0 and the last one.
+        while let Some((step, k)) =
+            sum.terms.iter().find(|(id, _)| self.steps.contains_key(id)).map(|(&id, &k)| (id, k))
+        {
+            let gone = Linear { terms: BTreeMap::from([(step, k)]), constant: 0 };
+            sum = sum.plus(&gone, -1);
+            if k < 0 {
+                let last = Linear { constant: -1, ..Linear::default() }.plus(&self.linear(self.steps[&step]), 1);
+                sum = sum.plus(&last, k);
+            }
+        }
         let positive = |id: &Id| self.positive_part(*id).map(|of| (*id, of));
         if let Some((part, of)) = sum.terms.iter().filter(|&(_, &k)| k < 0).find_map(|(id, _)| positive(id)) {
             // The larger of e and 0 is one of them.
@@ -96,6 +107,49 @@ impl Builder {
         let is_zero = |id: Id| self.number(id) == Some(&Constant::Integer(0));
         let compares = matches!(condition.op, Op::Each(Fun::Gt)) && condition.args[0] == node.args[1];
         (compares && is_zero(condition.args[1]) && is_zero(node.args[2])).then_some(node.args[1])
+    }
+
+    /// Returns whether a number depends on sizes and Integer inputs only, so that a size may be made of it.
+    pub fn is_fixed(&mut self, id: Id) -> bool {
+        if let Some(&known) = self.fixed.get(&id) {
+            return known;
+        }
+        let node = self.node(id).clone();
+        let fixed = match node.op {
+            Op::InputSize(..) | Op::Constant(_) => true,
+            Op::Input(_) => node.scalar == Scalar::Integer && node.dims.is_empty(),
+            Op::Each(_) => node.dims.is_empty() && node.args.iter().all(|&arg| self.is_fixed(arg)),
+            _ => false,
+        };
+        self.fixed.insert(id, fixed);
+        fixed
+    }
+
+    /// Returns a number that an Integer does not exceed and that a size may be made of, if one is known. A step of a loop
+    /// lies between 0 and the last one.
+    pub fn largest(&mut self, id: Id) -> Option<Id> {
+        if self.is_fixed(id) {
+            return Some(id);
+        }
+        let Linear { terms, constant } = self.linear(id);
+        let mut largest = self.integer(constant);
+        for (term, k) in terms {
+            let most = match self.steps.get(&term).copied() {
+                Some(_) if k < 0 => continue,
+                Some(count) => {
+                    let one = self.integer(1);
+                    self.each(Fun::Sub, &[count, one])
+                }
+                None => term,
+            };
+            if !self.is_fixed(most) {
+                return None;
+            }
+            let k = self.integer(k);
+            let part = self.each(Fun::Mul, &[k, most]);
+            largest = self.each(Fun::Add, &[largest, part]);
+        }
+        Some(self.folded(largest))
     }
 
     /// Returns an index as a line, if it is one.

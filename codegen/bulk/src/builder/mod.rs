@@ -26,6 +26,10 @@ pub struct Builder {
     same: FxHashMap<Id, Id>,
     /// Conditions that hold within the bounds of a loop.
     pub(crate) bounds: FxHashSet<Id>,
+    /// The steps of loops, with their numbers: a step is below that.
+    pub(crate) steps: FxHashMap<Id, Id>,
+    /// Whether numbers depend on sizes and Integer inputs only, as far as that was asked.
+    fixed: FxHashMap<Id, bool>,
     /// The place of what is being lowered.
     pub(crate) span: Span,
 }

@@ -7,6 +7,7 @@ pub mod stablehlo;
 mod text;
 
 use crate::ir::Function;
+use crate::lower::SizesOf;
 use crate::refusal::Refusal;
 use python::Library;
 
@@ -41,6 +42,14 @@ impl Kind {
             Kind::Numpy => "numpy",
             Kind::Jax => "jax",
             Kind::StableHlo => "stablehlo",
+        }
+    }
+
+    /// Returns what sizes of arrays may be made of.
+    pub fn sizes_of(self) -> SizesOf {
+        match self {
+            Kind::Bulk | Kind::Numpy => SizesOf::Data,
+            Kind::Jax | Kind::StableHlo => SizesOf::Arguments,
         }
     }
 

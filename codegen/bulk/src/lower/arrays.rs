@@ -1,7 +1,7 @@
 //! Independent loops, and whole tensors.
 
 use super::value::{Array, Axis, Value};
-use super::{Lowering, Outcome};
+use super::{Lowering, Outcome, SizesOf};
 use crate::ir::{Failure, Fun, Id, Reduction};
 use crate::refusal::{Reason, Refusal};
 use lm::term::{Expr, Kind};
@@ -38,24 +38,26 @@ impl Lowering<'_> {
         self.active.extend(&axes);
         let element = match mask {
             None => self.expr(body),
-            Some(bounds) => {
-                let mut inside = Array::fixed(self.b.boolean(true));
-                for (index, bound) in indices.iter().zip(bounds) {
-                    let below = self.each(Fun::Lt, &[index.clone(), bound.clone()]);
-                    inside = self.each(Fun::And, &[inside, below]);
-                }
-                self.b.bounds.insert(inside.id);
-                self.masked(&inside, body).map(|value| {
-                    let zero = value.map(&mut |array| {
-                        let (scalar, own) = (self.b.node(array.id).scalar, self.own(array));
-                        Array::fixed(self.b.zeros(scalar, &own))
-                    });
-                    self.join(&inside, &value, &zero)
-                })
-            }
+            Some(bounds) => self.under_bounds(&indices, bounds, body),
         };
         self.active.truncate(self.active.len() - axes.len());
         Ok((element?, axes))
+    }
+
+    /// Returns what a term is where indices are below bounds, and zero elsewhere.
+    pub(super) fn under_bounds(&mut self, indices: &[Array], bounds: &[Array], body: &Expr) -> Outcome {
+        let mut inside = Array::fixed(self.b.boolean(true));
+        for (index, bound) in indices.iter().zip(bounds) {
+            let below = self.each(Fun::Lt, &[index.clone(), bound.clone()]);
+            inside = self.each(Fun::And, &[inside, below]);
+        }
+        self.b.bounds.insert(inside.id);
+        let value = self.masked(&inside, body)?;
+        let zero = value.map(&mut |array| {
+            let (scalar, own) = (self.b.node(array.id).scalar, self.own(array));
+            Array::fixed(self.b.zeros(scalar, &own))
+        });
+        Ok(self.join(&inside, &value, &zero))
     }
 
     /// Returns a tensor whose elements are the iterations along axes, which no later loop has.
@@ -81,18 +83,14 @@ impl Lowering<'_> {
     pub(super) fn sumbuild(&mut self, n: &Expr, f: &Expr) -> Outcome {
         let counts = self.expr(n)?.numbers();
         counts.iter().for_each(|count| self.check_size(count));
-        let is_uniform = counts.iter().all(|count| count.axes.is_empty());
-        let (element, axes) = match is_uniform {
-            true => {
-                let sizes: Vec<Id> = counts.iter().map(|count| self.b.size(count.id)).collect();
-                self.iterations(&sizes, f, None)?
-            }
-            // As many iterations as the most, and nothing of those that are too many.
-            false => {
-                let sizes: Vec<Id> = counts.iter().map(|count| self.most(count)).collect();
-                self.iterations(&sizes, f, Some(&counts))?
-            }
-        };
+        let most: Vec<Id> = counts.iter().map(|count| self.most(count)).collect();
+        if self.sizes_of == SizesOf::Arguments && !most.iter().all(|&n| self.b.is_fixed(n)) {
+            return self.summed_by_steps(&counts, &most, f, &[]);
+        }
+        let is_uniform =
+            counts.iter().zip(&most).all(|(count, &n)| count.axes.is_empty() && self.b.size(count.id) == n);
+        // Otherwise as many iterations as the most, and nothing of those that are too many.
+        let (element, axes) = self.iterations(&most, f, (!is_uniform).then_some(&counts))?;
         Ok(element.map(&mut |array| {
             let all = Self::union(&[array, &Array { id: array.id, axes: axes.clone() }]);
             let id = self.align(array, &all);
@@ -104,24 +102,24 @@ impl Lowering<'_> {
 
     /// Returns the largest of several sizes, by the ends of the loops that they depend on where that is possible.
     fn most(&mut self, count: &Array) -> Id {
-        match self.b.line(count.id) {
-            Some(line) => {
-                let highest = match line.axis {
-                    Some(axis) if line.step > 0 => {
-                        let (one, step) = (self.b.integer(1), self.b.integer(line.step));
-                        let last = self.b.each(Fun::Sub, &[self.b.node(count.id).dims[axis], one]);
-                        let last = self.b.each(Fun::Mul, &[step, last]);
-                        self.b.each(Fun::Add, &[line.offset, last])
-                    }
-                    _ => line.offset,
-                };
-                let highest = Array::fixed(self.b.folded(highest));
-                let zero = Array::fixed(self.b.integer(0));
-                let positive = self.each(Fun::Gt, &[highest.clone(), zero.clone()]);
-                self.each(Fun::Select, &[positive, highest, zero]).id
+        let Some(line) = self.b.line(count.id) else {
+            return (0..count.axes.len()).fold(count.id, |id, _| self.b.reduce(Reduction::Max, id, 0));
+        };
+        let highest = match line.axis {
+            Some(axis) if line.step > 0 => {
+                let (one, step) = (self.b.integer(1), self.b.integer(line.step));
+                let last = self.b.each(Fun::Sub, &[self.b.node(count.id).dims[axis], one]);
+                let last = self.b.each(Fun::Mul, &[step, last]);
+                self.b.each(Fun::Add, &[line.offset, last])
             }
-            None => (0..count.axes.len()).fold(count.id, |id, _| self.b.reduce(Reduction::Max, id, 0)),
+            _ => line.offset,
+        };
+        let bound = (self.sizes_of == SizesOf::Arguments).then(|| self.b.largest(highest)).flatten();
+        if count.axes.is_empty() && bound.is_none_or(|bound| bound == highest) {
+            return self.b.size(highest);
         }
+        let highest = self.b.folded(bound.unwrap_or(highest));
+        self.natural(&Array::fixed(highest)).id
     }
 
     /// `sum v`.

@@ -36,7 +36,7 @@ impl Lowering<'_> {
         loop {
             let ids: Vec<Id> = start.leaves().iter().zip(&axes).map(|(array, axes)| self.align(array, axes)).collect();
             self.b.open(false);
-            let i = Array::fixed(self.b.parameter(crate::ir::Scalar::Integer, vec![]));
+            let i = self.step_below(n.id);
             let state = self.parameters(&start, &ids, &axes);
             let (next, kept) = match step(self, &i, &state) {
                 Ok(result) => result,
@@ -86,6 +86,13 @@ impl Lowering<'_> {
             let kept = kept.iter().map(|value| self.stacked(n.id, value, &mut stacks)).collect();
             return Ok(Repeated { first: start, last, kept });
         }
+    }
+
+    /// Returns the number of a step, a parameter of the present block.
+    fn step_below(&mut self, n: Id) -> Array {
+        let i = self.b.parameter(crate::ir::Scalar::Integer, vec![]);
+        self.b.steps.insert(i, n);
+        Array::fixed(i)
     }
 
     /// Returns a value whose sizes are those that stand for them.
@@ -278,8 +285,45 @@ impl Lowering<'_> {
         Ok(last)
     }
 
+    /// Returns the sum of terms that are computed step by step, as their number depends on data: no array has a size like
+    /// that. `most` are as many steps as any element needs; `counts` are the numbers for each.
+    pub(super) fn summed_by_steps(&mut self, counts: &[Array], most: &[Id], f: &Expr, places: &[Array]) -> Outcome {
+        let Kind::Lam(x, body) = f.kind() else { unreachable!("a loop has a function") };
+        let Some((&n, rest)) = most.split_first() else {
+            let place = match places {
+                [one] => Value::Array(one.clone()),
+                several => Value::Tuple(several.iter().cloned().map(Value::Array).collect()),
+            };
+            self.env.insert(x.id(), place);
+            return self.under_bounds(places, counts, body);
+        };
+        let term = |lowering: &mut Self, i: &Array| {
+            lowering.summed_by_steps(counts, rest, f, &[places, std::slice::from_ref(i)].concat())
+        };
+        // A first walk tells the sizes of a term.
+        self.b.open(false);
+        let i = self.step_below(n);
+        let first = term(self, &i).map(|first| self.with_outer_sizes(&first));
+        let are_outer = first.iter().flat_map(Value::leaves).all(|array| {
+            let own = self.own(array).into_iter().map(|size| self.b.size(size));
+            own.into_iter().all(|size| self.b.is_outer(size))
+        });
+        self.b.close(vec![]);
+        let first = first?;
+        if !are_outer {
+            return self.refuse(Reason::Jagged, "the terms of a sum differ in size");
+        }
+        let start = self.zero_of(&first);
+        let n = self.natural(&Array::fixed(n));
+        let Repeated { last, .. } = self.repeat(&n, &start, |lowering, i, state| {
+            let term = term(lowering, i)?;
+            Ok((lowering.zip(Fun::Add, state, &term), vec![]))
+        })?;
+        Ok(last)
+    }
+
     /// Returns a number of steps, where one below 0 is none.
-    fn natural(&mut self, n: &Array) -> Array {
+    pub(super) fn natural(&mut self, n: &Array) -> Array {
         if self.b.is_natural(n.id) {
             return n.clone();
         }

@@ -40,14 +40,26 @@ type Outcome = Result<Value, Refusal>;
 /// Numbers of parameters that are known: `n`, `t.2`, `v.size`, `m.size.2`, `rows.each.size`.
 pub type Known = FxHashMap<String, i64>;
 
+/// What the sizes of arrays may be made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SizesOf {
+    /// Anything that is computed.
+    #[default]
+    Data,
+    /// The sizes of arguments, and Integer arguments. A sum of a number of terms that depends on data runs over as many
+    /// as there may be, under a mask; where that is not known either, it is a loop.
+    Arguments,
+}
+
 /// Returns a function of a program in bulk form, with all that it calls in place.
 ///
 /// Errors: the function, or one that it calls, has no bulk form.
-pub fn lower(program: &Program, name: &FunName, known: &Known) -> Result<Function, Refusal> {
+pub fn lower(program: &Program, name: &FunName, known: &Known, sizes_of: SizesOf) -> Result<Function, Refusal> {
     let def = &program.defs[name];
     let mut lowering = Lowering {
         program,
         known,
+        sizes_of,
         b: Builder::new(),
         sizes: Vec::new(),
         active: Vec::new(),
@@ -98,6 +110,7 @@ fn parts_of_argument<'a>(program: &'a Program, name: &FunName) -> Option<&'a [Va
 struct Lowering<'a> {
     program: &'a Program,
     known: &'a Known,
+    sizes_of: SizesOf,
     b: Builder,
     /// The size of each axis.
     sizes: Vec<Id>,
