@@ -242,7 +242,7 @@ impl Run<'_> {
                 });
                 reduced(*how, node.scalar, column.collect())
             }),
-            Op::Slice(axis) => {
+            Op::Slice(axis) | Op::Window(axis) => {
                 let start = arg(1).integer();
                 Array::of(dims, |i| {
                     let mut index: Vec<i64> = i.iter().map(|&i| i as i64).collect();

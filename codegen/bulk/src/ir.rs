@@ -17,6 +17,7 @@
 //! | `permute axes a` | axis k of the result is axis `axes[k]` of a |
 //! | `reduce op axis a` | a's elements along an axis, added up, or the place of the first largest, .. |
 //! | `slice axis a start` | a, from `start` on along an axis |
+//! | `window axis a start` | the same, where `start` may lie before a, and the end behind it |
 //! | `reverse axis a` | a, backwards along an axis |
 //! | `at axis a e` | a, at place e of an axis |
 //! | `gather axis a e1 .. em` | `a[h .., e1[i ..], .., em[i ..], j ..]` at index `h .., i .., j ..`, h up to the axis |
@@ -179,6 +180,9 @@ pub enum Op {
     Reduce(Reduction, usize),
     /// `[a, start]`: a part of a, as long as the node's size says.
     Slice(usize),
+    /// `[a, start]`: as long a part of a as the node's size says, of which some may lie outside of a. Sizes alone say
+    /// where it starts.
+    Window(usize),
     /// The argument backwards along an axis.
     Reverse(usize),
     /// `[a, e]`: the argument at place e of an axis.

@@ -6,7 +6,7 @@
 //! scatter of indices that are each place once = permute      sum (scatter x) = scatter (sum x), or of fewer indices
 //! ```
 
-use super::Builder;
+use super::{Builder, Source};
 use crate::ir::{Fun, Id, Node, Op, Scalar};
 use lm::term::Constant;
 use std::collections::BTreeMap;
@@ -99,6 +99,27 @@ impl Builder {
         sum.constant >= 0 && sum.terms.iter().all(|(id, &k)| k > 0 && is_size(id))
     }
 
+    /// Returns whether Integers are known to be at most others, element by element, less some number.
+    pub(super) fn is_at_most(&mut self, x: Id, y: Id, less: i64) -> bool {
+        let (Some(most), Some(least)) = (self.end(x, true), self.end(y, false)) else { return false };
+        let mut room = least.plus(&most, -1);
+        room.constant = room.constant.saturating_sub(less);
+        self.is_sum_natural(room)
+    }
+
+    /// Returns the largest or the smallest of Integers, if they lie on a line.
+    fn end(&mut self, id: Id, is_largest: bool) -> Option<Linear> {
+        let line = self.line(id)?;
+        let offset = self.linear(line.offset);
+        Some(match line.axis {
+            Some(axis) if (line.step > 0) == is_largest => {
+                let last = Linear { constant: -1, ..Linear::default() }.plus(&self.linear(self.node(id).dims[axis]), 1);
+                offset.plus(&last, line.step)
+            }
+            _ => offset,
+        })
+    }
+
     /// Returns e where a node is e, or 0 where that is negative.
     fn positive_part(&self, id: Id) -> Option<Id> {
         let node = self.node(id);
@@ -111,18 +132,28 @@ impl Builder {
 
     /// Returns whether a number depends on sizes and Integer inputs only, so that a size may be made of it.
     pub fn is_fixed(&mut self, id: Id) -> bool {
-        if let Some(&known) = self.fixed.get(&id) {
+        self.source(id) <= Source::Integers
+    }
+
+    /// Returns whether a number depends on sizes only.
+    pub fn is_of_sizes(&mut self, id: Id) -> bool {
+        self.source(id) == Source::Sizes
+    }
+
+    fn source(&mut self, id: Id) -> Source {
+        if let Some(&known) = self.sources.get(&id) {
             return known;
         }
         let node = self.node(id).clone();
-        let fixed = match node.op {
-            Op::InputSize(..) | Op::Constant(_) => true,
-            Op::Input(_) => node.scalar == Scalar::Integer && node.dims.is_empty(),
-            Op::Each(_) => node.dims.is_empty() && node.args.iter().all(|&arg| self.is_fixed(arg)),
-            _ => false,
+        let is_number = node.dims.is_empty();
+        let source = match node.op {
+            Op::InputSize(..) | Op::Constant(_) => Source::Sizes,
+            Op::Input(_) if is_number && node.scalar == Scalar::Integer => Source::Integers,
+            Op::Each(_) if is_number => node.args.iter().map(|&arg| self.source(arg)).max().unwrap_or(Source::Sizes),
+            _ => Source::Data,
         };
-        self.fixed.insert(id, fixed);
-        fixed
+        self.sources.insert(id, source);
+        source
     }
 
     /// Returns a number that an Integer does not exceed and that a size may be made of, if one is known. A step of a loop
@@ -216,6 +247,29 @@ impl Builder {
         }
     }
 
+    /// Returns n elements along an axis, from place `start` on, and 0 where there are none. None if more than sizes tells
+    /// where that is.
+    pub fn window(&mut self, id: Id, axis: usize, start: Id, n: Id) -> Option<Id> {
+        if !self.is_of_sizes(start) {
+            return None;
+        }
+        let (node, n, start) = (self.node(id).clone(), self.size(n), self.folded(start));
+        let mut dims = node.dims.clone();
+        dims[axis] = n;
+        if self.is_integer(start, 0) && self.size(node.dims[axis]) == n {
+            return Some(id);
+        }
+        match &node.op {
+            _ if self.is_zero(id) => Some(self.zeros(node.scalar, &dims)),
+            Op::Spread(axes) if axes.contains(&axis) => {
+                let k = axes.iter().position(|&a| a == axis).expect("one of the axes");
+                let part = self.window(node.args[0], k, start, n)?;
+                Some(self.spread(part, axes, &dims))
+            }
+            _ => Some(self.make(Op::Window(axis), vec![id, start], node.scalar, dims)),
+        }
+    }
+
     /// Returns an array backwards along an axis.
     pub fn reverse(&mut self, id: Id, axis: usize) -> Id {
         let node = self.node(id).clone();
@@ -298,6 +352,9 @@ impl Builder {
                 (x, places) = (self.sum(x, axis), same);
             }
         }
+        if let Some(sum) = self.scatter_along_lines(a, x, &places) {
+            return sum;
+        }
         let batch = self.dims(places[0]);
         let lines: Vec<Option<usize>> =
             (0..places.len()).map(|k| self.whole_line(places[k], self.node(a).dims[k])).collect();
@@ -314,6 +371,64 @@ impl Builder {
         self.make(Op::Scatter, [vec![a, x], places].concat(), node.scalar, node.dims)
     }
 
+    /// Returns a scatter whose indices run along an axis each, but only where x is not 0: windows of x are added.
+    fn scatter_along_lines(&mut self, a: Id, x: Id, places: &[Id]) -> Option<Id> {
+        let rank = self.rank(places[0]);
+        if places.len() != rank {
+            return None;
+        }
+        let masked = self.masked(x).filter(|(_, _, axes)| axes.iter().all(|&axis| axis < rank));
+        let (mut part, mut order, mut is_masked) = (x, Vec::new(), false);
+        for (k, &place) in places.iter().enumerate() {
+            let e = match (self.masked(place), &masked) {
+                (Some((e, c, axes)), Some((_, condition, within))) if c == *condition && axes == *within => {
+                    is_masked = true;
+                    e
+                }
+                _ => place,
+            };
+            let line = self.line(e).filter(|line| line.step.abs() == 1)?;
+            let axis = line.axis.filter(|axis| !order.contains(axis))?;
+            let mut start = self.each(Fun::Neg, &[line.offset]);
+            if line.step < 0 {
+                part = self.reverse(part, axis);
+                let one = self.integer(1);
+                let last = self.each(Fun::Sub, &[self.node(part).dims[axis], one]);
+                start = self.each(Fun::Add, &[start, last]);
+            }
+            part = self.window(part, axis, start, self.node(a).dims[k])?;
+            order.push(axis);
+        }
+        // Where all is inside, a part of a is added to.
+        is_masked.then(|| {
+            let order: Vec<usize> = order.into_iter().chain(rank..self.rank(part)).collect();
+            let part = self.permute(part, &order);
+            self.each(Fun::Add, &[a, part])
+        })
+    }
+
+    /// Takes apart an array that is 0 where a condition does not hold: the array without that, and the condition with
+    /// the axes that it has.
+    fn masked(&mut self, id: Id) -> Option<(Id, Id, Vec<usize>)> {
+        let node = self.node(id).clone();
+        match node.op {
+            Op::Spread(axes) => {
+                let (inner, condition, within) = self.masked(node.args[0])?;
+                let within = within.into_iter().map(|axis| axes[axis]).collect();
+                Some((self.spread(inner, &axes, &node.dims), condition, within))
+            }
+            Op::Each(Fun::Select) if self.is_zero(node.args[2]) => {
+                let condition = self.node(node.args[0]).clone();
+                let (condition, within) = match condition.op {
+                    Op::Spread(axes) => (condition.args[0], axes),
+                    _ => (node.args[0], (0..node.dims.len()).collect()),
+                };
+                Some((node.args[1], condition, within))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the axis along which an index runs from 0 to n.
     pub fn whole_line(&mut self, e: Id, n: Id) -> Option<usize> {
         let line = self.line(e)?;
@@ -322,18 +437,26 @@ impl Builder {
         (starts && self.size(self.node(e).dims[axis]) == self.size(n)).then_some(axis)
     }
 
+    /// Returns whether an array is zeros with some of its elements added to.
+    pub(super) fn is_sparse(&self, id: Id) -> bool {
+        let node = self.node(id);
+        matches!(node.op, Op::Scatter) && (self.is_zero(node.args[0]) || self.is_sparse(node.args[0]))
+    }
+
     /// Returns a sum of which one term is scattered into zeros: into the other term.
     pub(super) fn sum_with_scatter(&mut self, x: Id, y: Id) -> Option<Id> {
-        let into = |builder: &Builder, id: Id| {
-            let node = builder.node(id);
-            (matches!(node.op, Op::Scatter) && builder.is_zero(node.args[0])).then(|| node.args.clone())
-        };
-        let (base, scatter) = match (into(self, y), into(self, x)) {
-            (Some(scatter), _) => (x, scatter),
-            (None, Some(scatter)) => (y, scatter),
-            (None, None) => return None,
-        };
-        Some(self.scatter(base, scatter[1], &scatter[2..]))
+        match (self.is_sparse(y), self.is_sparse(x)) {
+            (true, _) => Some(self.scattered_into(x, y)),
+            (false, true) => Some(self.scattered_into(y, x)),
+            (false, false) => None,
+        }
+    }
+
+    /// Returns an array with what is scattered into zeros added to it.
+    fn scattered_into(&mut self, base: Id, sparse: Id) -> Id {
+        let args = self.node(sparse).args.clone();
+        let base = if self.is_zero(args[0]) { base } else { self.scattered_into(base, args[0]) };
+        self.scatter(base, args[1], &args[2..])
     }
 
     /// Returns the sum of a scatter along an axis of its result.

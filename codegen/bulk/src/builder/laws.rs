@@ -61,7 +61,7 @@ impl Builder {
         self.number(id) == Some(&Constant::Float(x))
     }
 
-    fn is_integer(&self, id: Id, n: i64) -> bool {
+    pub(super) fn is_integer(&self, id: Id, n: i64) -> bool {
         self.number(id) == Some(&Constant::Integer(n))
     }
 
@@ -149,10 +149,10 @@ impl Builder {
             (Fun::Mul | Fun::Div, &[x, y]) if self.is_one(y) => Some(x),
             (Fun::Mul, &[x, y]) if self.is_float(x, -1.0) => Some(self.each(Fun::Neg, &[y])),
             (Fun::Mul, &[x, y]) if self.is_float(y, -1.0) => Some(self.each(Fun::Neg, &[x])),
-            (Fun::Neg, &[x]) if matches!(self.node(x).op, Op::Scatter) && self.is_zero(self.node(x).args[0]) => {
+            (Fun::Neg, &[x]) if self.is_sparse(x) => {
                 let args = self.node(x).args.clone();
-                let negative = self.each(Fun::Neg, &[args[1]]);
-                Some(self.scatter(args[0], negative, &args[2..]))
+                let (base, negative) = (self.each(Fun::Neg, &[args[0]]), self.each(Fun::Neg, &[args[1]]));
+                Some(self.scatter(base, negative, &args[2..]))
             }
             (Fun::Neg, &[x]) => inside(x, Fun::Neg).map(|x| x[0]),
             (Fun::Not, &[x]) => inside(x, Fun::Not).map(|x| x[0]),
@@ -166,12 +166,9 @@ impl Builder {
                 let (dims, yes) = (self.dims(x), self.boolean(true));
                 Some(self.spread(yes, &[], &dims))
             }
-            (Fun::Lte, &[x, y]) if self.is_integer(x, 0) && self.is_never_negative(y) => {
-                let (dims, yes) = (self.dims(x), self.boolean(true));
-                Some(self.spread(yes, &[], &dims))
-            }
-            // 0, 1, .. n - 1 are below n.
-            (Fun::Lt, &[x, y]) if self.is_iota_below(x, y) => {
+            (Fun::Lte | Fun::Lt | Fun::Gte | Fun::Gt, &[x, y])
+                if self.node(x).scalar == Scalar::Integer && self.is_ordered(fun, x, y) =>
+            {
                 let (dims, yes) = (self.dims(x), self.boolean(true));
                 Some(self.spread(yes, &[], &dims))
             }
@@ -186,17 +183,14 @@ impl Builder {
         self.number(id) == Some(&Constant::Bool(b))
     }
 
-    /// Returns whether a node is a size, or counts from 0.
-    fn is_never_negative(&self, id: Id) -> bool {
-        matches!(self.node(id).op, Op::Iota) || (self.rank(id) == 0 && self.is_natural(id))
-    }
-
-    fn is_iota_below(&self, x: Id, y: Id) -> bool {
-        let bound = match self.node(y).op {
-            Op::Spread(_) => self.node(y).args[0],
-            _ => y,
-        };
-        matches!(self.node(x).op, Op::Iota) && self.size(self.node(x).dims[0]) == self.size(bound)
+    /// Returns whether Integers are known to compare so, all of them.
+    fn is_ordered(&mut self, fun: Fun, x: Id, y: Id) -> bool {
+        match fun {
+            Fun::Lte => self.is_at_most(x, y, 0),
+            Fun::Lt => self.is_at_most(x, y, 1),
+            Fun::Gte => self.is_at_most(y, x, 0),
+            _ => self.is_at_most(y, x, 1),
+        }
     }
 
     /// Computes with numbers that are known.

@@ -28,8 +28,8 @@ pub struct Builder {
     pub(crate) bounds: FxHashSet<Id>,
     /// The steps of loops, with their numbers: a step is below that.
     pub(crate) steps: FxHashMap<Id, Id>,
-    /// Whether numbers depend on sizes and Integer inputs only, as far as that was asked.
-    fixed: FxHashMap<Id, bool>,
+    /// What numbers depend on, as far as that was asked.
+    sources: FxHashMap<Id, Source>,
     /// The place of what is being lowered.
     pub(crate) span: Span,
 }
@@ -42,6 +42,15 @@ struct Scope {
     /// What was learned in it, and holds in it only.
     keys: Vec<Key>,
     sizes: Vec<Id>,
+}
+
+/// What a number depends on at most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Sizes,
+    /// Sizes and Integer inputs.
+    Integers,
+    Data,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]

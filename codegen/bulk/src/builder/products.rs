@@ -55,7 +55,7 @@ impl Builder {
                     None => self.plain_sum(id, axis, dims),
                 },
             },
-            Op::Each(fun @ (Fun::Add | Fun::Sub)) if self.splits(node.args[0], node.args[1], axis) => {
+            Op::Each(fun @ (Fun::Add | Fun::Sub)) if self.splits(node.args[0], node.args[1]) => {
                 let (a, b) = (self.sum(node.args[0], axis), self.sum(node.args[1], axis));
                 self.each(*fun, &[a, b])
             }
@@ -165,18 +165,16 @@ impl Builder {
     }
 
     /// Returns whether the sum of a sum is better made of two sums: no whole array is needed then.
-    fn splits(&self, a: Id, b: Id, axis: usize) -> bool {
-        let is_scatter = |id: Id| matches!(self.node(id).op, Op::Scatter) && self.is_zero(self.node(id).args[0]);
+    fn splits(&self, a: Id, b: Id) -> bool {
         let needs_no_array = |id: Id| match &self.node(id).op {
             Op::Spread(_) | Op::Contract(_) => true,
             Op::Each(Fun::Mul) => {
                 let rank = self.rank(id);
                 self.factors(id).iter().all(|(_, axes)| axes.len() < rank)
             }
-            _ => is_scatter(id),
+            _ => self.is_sparse(id),
         };
-        let _ = axis;
-        is_scatter(a) || is_scatter(b) || (needs_no_array(a) && needs_no_array(b))
+        self.is_sparse(a) || self.is_sparse(b) || (needs_no_array(a) && needs_no_array(b))
     }
 
     /// Returns the factors of a product.

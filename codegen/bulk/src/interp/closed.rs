@@ -65,7 +65,13 @@ impl<'a> Closed<'a> {
             Op::Stack(_) | Op::Concat(_) => true,
             Op::Reduce(how, _) => *how != Reduction::Argmax,
             // Others may read outside of an array, or depend on data.
-            Op::Input(_) | Op::InputSize(..) | Op::Parameter | Op::Slice(_) | Op::At(_) | Op::Gather(_) => false,
+            Op::Input(_)
+            | Op::InputSize(..)
+            | Op::Parameter
+            | Op::Slice(_)
+            | Op::Window(_)
+            | Op::At(_)
+            | Op::Gather(_) => false,
             Op::Scatter | Op::Contract(_) | Op::If(_) | Op::Loop(_) | Op::Part(_) | Op::Check(_) => false,
         };
         if !is_total {

@@ -235,7 +235,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn choose(&mut self, c: &Array, a: &Array, b: &Array) -> Array {
+    pub(super) fn choose(&mut self, c: &Array, a: &Array, b: &Array) -> Array {
         if self.b.node(a.id).scalar == Scalar::Bool && self.b.is_bool(b.id, false) {
             return self.each(Fun::And, &[c.clone(), a.clone()]);
         }

@@ -13,8 +13,8 @@ use crate::ir::{Failure, Fun, Id, Op, Reduction};
 enum Way {
     /// One place, the same in all iterations.
     Place(Id),
-    /// From `start` on, forwards or backwards, along a loop.
-    Run { axis: Axis, start: Id, backwards: bool },
+    /// From `start` on, forwards or backwards, along a loop. What is outside is not used.
+    Run { axis: Axis, start: Id, backwards: bool, is_inside: bool },
 }
 
 impl Lowering<'_> {
@@ -92,15 +92,18 @@ impl Lowering<'_> {
                 None => Way::Place(start),
                 Some(k) if line.step.abs() == 1 && !taken.contains(&place.axes[k]) => {
                     taken.push(place.axes[k]);
-                    Way::Run { axis: place.axes[k], start, backwards: line.step < 0 }
+                    Way::Run { axis: place.axes[k], start, backwards: line.step < 0, is_inside: true }
                 }
                 Some(_) => return None,
             };
             // Under a mask the index may be outside where nothing is used.
-            if self.mask.is_some() && !self.is_within(&way, size) {
-                return None;
-            }
-            ways.push(way);
+            ways.push(match way {
+                _ if self.mask.is_none() || self.is_within(&way, size) => way,
+                Way::Run { axis, start, backwards, .. } if self.b.is_of_sizes(start) => {
+                    Way::Run { axis, start, backwards, is_inside: false }
+                }
+                _ => return None,
+            });
         }
         Some(ways)
     }
@@ -124,8 +127,12 @@ impl Lowering<'_> {
         for way in ways {
             match *way {
                 Way::Place(e) => id = self.b.at(id, axis, e),
-                Way::Run { axis: along, start, backwards } => {
-                    id = self.b.slice(id, axis, start, self.sizes[along]);
+                Way::Run { axis: along, start, backwards, is_inside } => {
+                    let n = self.sizes[along];
+                    id = match is_inside {
+                        true => self.b.slice(id, axis, start, n),
+                        false => self.b.window(id, axis, start, n).expect("sizes say where it starts"),
+                    };
                     if backwards {
                         id = self.b.reverse(id, axis);
                     }
@@ -210,7 +217,7 @@ impl Lowering<'_> {
             Some(mask) => {
                 let own = self.own(x);
                 let zero = Array::fixed(self.b.zeros(self.b.node(x.id).scalar, &own));
-                self.each(Fun::Select, &[mask, x.clone(), zero])
+                self.choose(&mask, x, &zero)
             }
         };
         let places: Vec<Array> = places.iter().zip(sizes).map(|(place, &size)| self.safe(place, size)).collect();

@@ -120,6 +120,12 @@ impl Printer<'_, '_> {
                 let part = Along::Part { start: Some(args[1]), size: node.dims[*axis] };
                 self.indexed(args[0], *axis, part)
             }
+            Op::Window(axis) => {
+                self.module.needed.insert("_window");
+                let (whole, start) = (self.whole(args[0]).text, self.size(args[1]));
+                let n = self.size(node.dims[*axis]);
+                Term::atom(format!("_window({whole}, {axis}, {start}, {n})"))
+            }
             Op::Reverse(axis) => self.indexed(args[0], *axis, Along::One("::-1".into())),
             Op::At(axis) => {
                 let place = self.term(args[1]).text;

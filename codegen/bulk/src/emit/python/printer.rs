@@ -140,7 +140,7 @@ impl<'a, 'm> Printer<'a, 'm> {
             node.args.iter().for_each(|&arg| self.read(arg, number));
             match node.op {
                 // Their sizes are in their texts.
-                Op::Iota | Op::Slice(_) => node.dims.iter().for_each(|&size| self.read(size, number)),
+                Op::Iota | Op::Slice(_) | Op::Window(_) => node.dims.iter().for_each(|&size| self.read(size, number)),
                 // The sizes may be in the text, in several places.
                 Op::Spread(_) | Op::Loop(_) => {
                     (0..2).for_each(|_| node.dims.iter().for_each(|&size| self.read(size, number)))

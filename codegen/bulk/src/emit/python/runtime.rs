@@ -104,6 +104,18 @@ def _add_at(a, index, x):
         ),
     },
     Support {
+        name: "_window",
+        needs: &[],
+        text: r#"
+def _window(x, axis, start, n):
+    """n elements of x along an axis, from start on; 0 where x has none."""
+    before = min(max(-start, 0), n)
+    part = x[(slice(None),) * axis + (slice(max(start, 0), max(start + n, 0)),)]
+    return np.pad(part, [(before, n - before - part.shape[axis]) if k == axis else (0, 0) for k in range(x.ndim)])
+"#,
+        jax: None,
+    },
+    Support {
         name: "_elements",
         needs: &[],
         text: r#"

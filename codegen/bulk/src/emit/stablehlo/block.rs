@@ -51,6 +51,7 @@ impl Printer<'_> {
             }
             Op::Reduce(how, axis) => self.reduce(*how, args[0], *axis, ty),
             Op::Slice(axis) => self.slice(args[0], *axis, args[1], ty),
+            Op::Window(axis) => self.window(args[0], *axis, args[1], &ty),
             Op::Reverse(axis) => {
                 let of = self.value(args[0]);
                 self.assign(format!("stablehlo.reverse {}, dims = [{axis}] : {ty}", of.name), ty)

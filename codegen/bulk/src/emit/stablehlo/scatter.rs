@@ -7,7 +7,7 @@
 //! ```
 
 use super::types::list;
-use super::{Printer, Val, signature};
+use super::{Printer, Ty, Val, signature};
 use crate::emit::line::{self, Line};
 use crate::ir::Id;
 
@@ -65,6 +65,15 @@ impl Printer<'_> {
                 self.updated(&whole, &part, &starts.iter().collect::<Vec<_>>())
             }
         }
+    }
+
+    /// Returns as long a part of an array as the type says; the padding is below 0 where elements are left out.
+    pub(super) fn window(&mut self, id: Id, axis: usize, start: Id, ty: &Ty) -> Val {
+        let of = self.value(id);
+        let start = self.plan.integer(start).expect("sizes are known, and say where it starts");
+        let (mut low, mut high) = (vec![0; ty.dims.len()], vec![0; ty.dims.len()]);
+        (low[axis], high[axis]) = (-start, start + ty.dims[axis] - of.ty.dims[axis]);
+        self.padded(&of, &low, &high)
     }
 
     fn padded(&mut self, x: &Val, low: &[i64], high: &[i64]) -> Val {
