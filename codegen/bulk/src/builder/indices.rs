@@ -443,6 +443,37 @@ impl Builder {
         matches!(node.op, Op::Scatter) && (self.is_zero(node.args[0]) || self.is_sparse(node.args[0]))
     }
 
+    /// Returns what is scattered into zeros where a condition holds, whose axes are these of it: what is added is masked,
+    /// not the whole array.
+    pub(crate) fn sparse_under(&mut self, c: Id, within: &[usize], id: Id) -> Option<Id> {
+        let node = self.node(id).clone();
+        if self.is_zero(id) {
+            return Some(id);
+        }
+        if !matches!(node.op, Op::Scatter) {
+            return None;
+        }
+        let places = &node.args[2..];
+        let line = |builder: &mut Self, &axis: &usize| builder.whole_line(*places.get(axis)?, node.dims[axis]);
+        let lines: Vec<usize> = within.iter().map(|axis| line(self, axis)).collect::<Option<_>>()?;
+        let base = self.under(c, within, node.args[0]);
+        let x = self.under(c, &lines, node.args[1]);
+        Some(self.scatter(base, x, places))
+    }
+
+    /// Returns an array where a condition holds, whose axes are these of it, and 0 elsewhere.
+    fn under(&mut self, c: Id, within: &[usize], id: Id) -> Id {
+        if let Some(sparse) = self.sparse_under(c, within, id) {
+            return sparse;
+        }
+        if self.masked(id).is_some_and(|(_, condition, axes)| condition == c && axes == within) {
+            return id;
+        }
+        let (scalar, dims) = (self.node(id).scalar, self.dims(id));
+        let (condition, zeros) = (self.spread(c, within, &dims), self.zeros(scalar, &dims));
+        self.each(Fun::Select, &[condition, id, zeros])
+    }
+
     /// Returns a sum of which one term is scattered into zeros: into the other term.
     pub(super) fn sum_with_scatter(&mut self, x: Id, y: Id) -> Option<Id> {
         match (self.is_sparse(y), self.is_sparse(x)) {

@@ -251,33 +251,11 @@ impl Lowering<'_> {
 
     /// Returns what is scattered into zeros where c is true: what is added is masked, not the whole array.
     fn scattered_under(&mut self, c: &Array, a: &Array) -> Option<Array> {
-        let node = self.b.node(a.id).clone();
-        if !matches!(node.op, Op::Scatter) || self.b.rank(c.id) != c.axes.len() {
+        if self.b.rank(c.id) != c.axes.len() {
             return None;
         }
-        let (base, x, places) = (node.args[0], node.args[1], &node.args[2..]);
-        let batch = self.b.dims(places[0]);
-        let axis_of = |lowering: &mut Self, axis: &Axis| {
-            let k = a.axes.iter().position(|other| other == axis).filter(|&k| k < places.len())?;
-            lowering.b.whole_line(places[k], node.dims[k])
-        };
-        let axes: Vec<usize> = c.axes.iter().map(|axis| axis_of(self, axis)).collect::<Option<_>>()?;
-        let zero = Array::fixed(self.b.zeros(self.b.node(x).scalar, &[]));
-        let base = match self.b.is_zero(base) {
-            true => base,
-            false => {
-                let base = self.choose(c, &Array { id: base, axes: a.axes.clone() }, &zero);
-                self.align(&base, &a.axes)
-            }
-        };
-        let dims = self.b.dims(x);
-        let condition = self.b.spread(c.id, &axes, &batch);
-        let condition = self.b.spread(condition, &(0..batch.len()).collect::<Vec<_>>(), &dims);
-        let zeros = self.b.zeros(self.b.node(x).scalar, &dims);
-        let inner = self.b.node(x).clone();
-        let is_masked =
-            matches!(inner.op, Op::Each(Fun::Select)) && inner.args[0] == condition && inner.args[2] == zeros;
-        let x = if is_masked { x } else { self.b.each(Fun::Select, &[condition, x, zeros]) };
-        Some(Array { id: self.b.scatter(base, x, places), axes: a.axes.clone() })
+        let place = |axis: &Axis| a.axes.iter().position(|other| other == axis);
+        let within: Vec<usize> = c.axes.iter().map(place).collect::<Option<_>>()?;
+        Some(Array { id: self.b.sparse_under(c.id, &within, a.id)?, axes: a.axes.clone() })
     }
 }
