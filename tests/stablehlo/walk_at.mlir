@@ -2,9 +2,7 @@
 //
 // @main is [vjp walk]. Its first result is 0, or the number of the first check that failed:
 //   1  cases.ks:71:71: index out of range
-//   2  cases.ks:69:12: index out of range
-//   3  cases.ks:69:12: index out of range
-//   4  cases.ks:71:71: index out of range
+//   2  cases.ks:71:71: index out of range
 module @lmc attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%v: tensor<4xf64>, %steps: tensor<6xi64>, %dr: tensor<f64>) -> (tensor<i64>, tensor<f64>, tensor<4xf64>) {
     %c = stablehlo.constant dense<1.0> : tensor<f64>
@@ -60,53 +58,40 @@ module @lmc attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i
     } do {
       %c_12 = stablehlo.constant dense<5> : tensor<i64>
       %t10 = stablehlo.subtract %c_12, %t8 : tensor<i64>
-      %t_13 = stablehlo.compare LE, %c_1, %t10, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-      %c_13 = stablehlo.constant dense<7> : tensor<i64>
-      %t_14 = stablehlo.compare LT, %t10, %c_13, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-      %t_15 = stablehlo.and %t_13, %t_14 : tensor<i1>
-      %c_14 = stablehlo.constant dense<2> : tensor<i64>
-      %check_3 = stablehlo.select %t_15, %status_1, %c_14 : tensor<i1>, tensor<i64>
-      %check_4 = stablehlo.compare EQ, %status_1, %c_1, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-      %check_5 = stablehlo.select %check_4, %check_3, %status_1 : tensor<i1>, tensor<i64>
       %t11 = stablehlo.dynamic_slice %t_11, %t10, sizes = [1] : (tensor<7xf64>, tensor<i64>) -> tensor<1xf64>
       %t11_1 = stablehlo.reshape %t11 : (tensor<1xf64>) -> tensor<f64>
       %t12 = stablehlo.dynamic_slice %t_12, %t10, sizes = [1] : (tensor<7xi64>, tensor<i64>) -> tensor<1xi64>
       %t12_1 = stablehlo.reshape %t12 : (tensor<1xi64>) -> tensor<i64>
-      %c_15 = stablehlo.constant dense<100.0> : tensor<f64>
-      %t13 = stablehlo.compare GT, %t11_1, %c_15, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+      %c_13 = stablehlo.constant dense<100.0> : tensor<f64>
+      %t13 = stablehlo.compare GT, %t11_1, %c_13, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
       %if_1:3 = "stablehlo.if"(%t13) ({
-        %c_16 = stablehlo.constant dense<0.5> : tensor<f64>
-        %t_16 = stablehlo.multiply %c_16, %t9 : tensor<f64>
-        stablehlo.return %t_16, %c_11, %check_5 : tensor<f64>, tensor<4xf64>, tensor<i64>
+        %c_14 = stablehlo.constant dense<0.5> : tensor<f64>
+        %t_13 = stablehlo.multiply %c_14, %t9 : tensor<f64>
+        stablehlo.return %t_13, %c_11, %status_1 : tensor<f64>, tensor<4xf64>, tensor<i64>
       }, {
-        %t_17 = stablehlo.add %t11_1, %t11_1 : tensor<f64>
-        %t_18 = stablehlo.multiply %t_17, %t9 : tensor<f64>
-        %t_19 = stablehlo.compare LT, %t10, %c_4, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-        %t_20 = stablehlo.and %t_13, %t_19 : tensor<i1>
-        %c_17 = stablehlo.constant dense<3> : tensor<i64>
-        %check_6 = stablehlo.select %t_20, %check_5, %c_17 : tensor<i1>, tensor<i64>
-        %check_7 = stablehlo.compare EQ, %check_5, %c_1, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-        %check_8 = stablehlo.select %check_7, %check_6, %check_5 : tensor<i1>, tensor<i64>
-        %t_21 = stablehlo.dynamic_slice %steps, %t10, sizes = [1] : (tensor<6xi64>, tensor<i64>) -> tensor<1xi64>
-        %t_22 = stablehlo.reshape %t_21 : (tensor<1xi64>) -> tensor<i64>
-        %t_23 = stablehlo.add %t12_1, %t_22 : tensor<i64>
-        %t_24 = stablehlo.compare LE, %c_1, %t_23, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-        %c_18 = stablehlo.constant dense<4> : tensor<i64>
-        %t_25 = stablehlo.compare LT, %t_23, %c_18, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-        %t_26 = stablehlo.and %t_24, %t_25 : tensor<i1>
-        %check_9 = stablehlo.select %t_26, %check_8, %c_18 : tensor<i1>, tensor<i64>
-        %check_10 = stablehlo.compare EQ, %check_8, %c_1, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-        %check_11 = stablehlo.select %check_10, %check_9, %check_8 : tensor<i1>, tensor<i64>
-        %t_27 = stablehlo.reshape %t9 : (tensor<f64>) -> tensor<1xf64>
-        %t_28 = stablehlo.dynamic_update_slice %c_11, %t_27, %t_23 : (tensor<4xf64>, tensor<1xf64>, tensor<i64>) -> tensor<4xf64>
-        stablehlo.return %t_18, %t_28, %check_11 : tensor<f64>, tensor<4xf64>, tensor<i64>
+        %t_14 = stablehlo.add %t11_1, %t11_1 : tensor<f64>
+        %t_15 = stablehlo.multiply %t_14, %t9 : tensor<f64>
+        %t_16 = stablehlo.dynamic_slice %steps, %t10, sizes = [1] : (tensor<6xi64>, tensor<i64>) -> tensor<1xi64>
+        %t_17 = stablehlo.reshape %t_16 : (tensor<1xi64>) -> tensor<i64>
+        %t_18 = stablehlo.add %t12_1, %t_17 : tensor<i64>
+        %t_19 = stablehlo.compare LE, %c_1, %t_18, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+        %c_15 = stablehlo.constant dense<4> : tensor<i64>
+        %t_20 = stablehlo.compare LT, %t_18, %c_15, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+        %t_21 = stablehlo.and %t_19, %t_20 : tensor<i1>
+        %c_16 = stablehlo.constant dense<2> : tensor<i64>
+        %check_3 = stablehlo.select %t_21, %status_1, %c_16 : tensor<i1>, tensor<i64>
+        %check_4 = stablehlo.compare EQ, %status_1, %c_1, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+        %check_5 = stablehlo.select %check_4, %check_3, %status_1 : tensor<i1>, tensor<i64>
+        %t_22 = stablehlo.reshape %t9 : (tensor<f64>) -> tensor<1xf64>
+        %t_23 = stablehlo.dynamic_update_slice %c_11, %t_22, %t_18 : (tensor<4xf64>, tensor<1xf64>, tensor<i64>) -> tensor<4xf64>
+        stablehlo.return %t_15, %t_23, %check_5 : tensor<f64>, tensor<4xf64>, tensor<i64>
       }) : (tensor<i1>) -> (tensor<f64>, tensor<4xf64>, tensor<i64>)
-      %t_29 = stablehlo.add %s, %if_1#1 : tensor<4xf64>
+      %t_24 = stablehlo.add %s, %if_1#1 : tensor<4xf64>
       %next_5 = stablehlo.add %t8, %c_5 : tensor<i64>
-      stablehlo.return %next_5, %if_1#0, %t_29, %if_1#2 : tensor<i64>, tensor<f64>, tensor<4xf64>, tensor<i64>
+      stablehlo.return %next_5, %if_1#0, %t_24, %if_1#2 : tensor<i64>, tensor<f64>, tensor<4xf64>, tensor<i64>
     }
-    %t_30 = stablehlo.slice %t_11 [6:7] : (tensor<7xf64>) -> tensor<1xf64>
-    %t_31 = stablehlo.reshape %t_30 : (tensor<1xf64>) -> tensor<f64>
-    return %loop_1#3, %t_31, %loop_1#2 : tensor<i64>, tensor<f64>, tensor<4xf64>
+    %t_25 = stablehlo.slice %t_11 [6:7] : (tensor<7xf64>) -> tensor<1xf64>
+    %t_26 = stablehlo.reshape %t_25 : (tensor<1xf64>) -> tensor<f64>
+    return %loop_1#3, %t_26, %loop_1#2 : tensor<i64>, tensor<f64>, tensor<4xf64>
   }
 }

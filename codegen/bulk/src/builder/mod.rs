@@ -3,6 +3,7 @@
 //! What a node is made of goes through the laws of `laws`, `products` and `indices` first. A node leaves loops that it
 //! does not depend on. It stays in the branch of a conditional, since only one branch runs.
 
+mod accumulators;
 mod indices;
 mod laws;
 mod products;
@@ -28,6 +29,10 @@ pub struct Builder {
     pub(crate) bounds: FxHashSet<Id>,
     /// The steps of loops, with their numbers: a step is below that.
     pub(crate) steps: FxHashMap<Id, Id>,
+    /// States of loops that are being summed along an axis, and what stands for their sums.
+    sums_of_states: FxHashMap<(Id, usize), Id>,
+    /// Sums of parts of loops along an axis that are parts, too.
+    known_sums: FxHashMap<(Id, usize), Id>,
     /// What numbers depend on, as far as that was asked.
     sources: FxHashMap<Id, Source>,
     /// The place of what is being lowered.
@@ -244,8 +249,14 @@ impl Builder {
             .chain(values.map(|(&id, dims)| (self.node(id).scalar, [vec![n], dims].concat())))
             .collect();
         let args = [vec![n], start].concat();
+        // A state that no step changes is what it was.
+        let states = block.parameters[1..].iter().zip(&block.results).zip(&args[1..]);
+        let same: Vec<Option<Id>> = states.map(|((state, next), &start)| (state == next).then_some(start)).collect();
         let op = self.make(Op::Loop(Box::new(block)), args, Scalar::Bool, vec![]);
-        let part = |(k, (scalar, dims))| self.make(Op::Part(k), vec![op], scalar, dims);
+        let part = |(k, (scalar, dims))| match same.get(k) {
+            Some(&Some(start)) => start,
+            _ => self.make(Op::Part(k), vec![op], scalar, dims),
+        };
         types.into_iter().enumerate().map(part).collect()
     }
 }

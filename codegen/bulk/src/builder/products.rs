@@ -6,6 +6,7 @@
 //! sum (contract a b) = contract a b                of other axes
 //! sum (select c a b) = select c (sum a) (sum b)    c the same
 //! sum (a + b) = sum a + sum b                      where neither array is needed whole
+//! sum (loop s)  = loop (sum s)                     s is only added to
 //! ```
 //!
 //! So a loop over products of two arrays never makes the array of all products.
@@ -55,11 +56,16 @@ impl Builder {
                     None => self.plain_sum(id, axis, dims),
                 },
             },
-            Op::Each(fun @ (Fun::Add | Fun::Sub)) if self.splits(node.args[0], node.args[1]) => {
+            Op::Each(fun @ (Fun::Add | Fun::Sub)) if self.splits(node.args[0], node.args[1], axis) => {
                 let (a, b) = (self.sum(node.args[0], axis), self.sum(node.args[1], axis));
                 self.each(*fun, &[a, b])
             }
             Op::Contract(spec) => self.sum_of_contraction(&node.args, spec, axis),
+            Op::Parameter if self.sums_of_states.contains_key(&(id, axis)) => self.sums_of_states[&(id, axis)],
+            Op::Part(_) => match self.sum_of_accumulator(id, axis) {
+                Some(sum) => sum,
+                None => self.plain_sum(id, axis, dims),
+            },
             Op::Scatter => match self.sum_of_scatter(&node, axis, &dims) {
                 Some(sum) => sum,
                 None => self.plain_sum(id, axis, dims),
@@ -165,16 +171,18 @@ impl Builder {
     }
 
     /// Returns whether the sum of a sum is better made of two sums: no whole array is needed then.
-    fn splits(&self, a: Id, b: Id) -> bool {
+    fn splits(&self, a: Id, b: Id, axis: usize) -> bool {
         let needs_no_array = |id: Id| match &self.node(id).op {
             Op::Spread(_) | Op::Contract(_) => true,
             Op::Each(Fun::Mul) => {
                 let rank = self.rank(id);
                 self.factors(id).iter().all(|(_, axes)| axes.len() < rank)
             }
+            Op::Part(_) => self.accumulator(id).is_some(),
             _ => self.is_sparse(id),
         };
-        self.is_sparse(a) || self.is_sparse(b) || (needs_no_array(a) && needs_no_array(b))
+        let has_sum = |id: Id| self.has_sum_of_state(id, axis);
+        has_sum(a) || has_sum(b) || self.is_sparse(a) || self.is_sparse(b) || (needs_no_array(a) && needs_no_array(b))
     }
 
     /// Returns the factors of a product.

@@ -1,21 +1,10 @@
 //! Independent loops, and whole tensors.
 
-use super::loops::Steps;
 use super::value::{Array, Axis, Value};
 use super::{Lowering, Outcome, SizesOf};
 use crate::ir::{Failure, Fun, Id, Reduction};
 use crate::refusal::{Reason, Refusal};
 use lm::term::{Expr, Kind};
-
-/// What the body of a loop is.
-enum Body<'a> {
-    /// An element of an array.
-    Element,
-    /// A term of a sum, which will also be summed along some axes.
-    Term(Vec<Axis>),
-    /// A term that counts where indices are below bounds.
-    Bounded(&'a [Array]),
-}
 
 impl Lowering<'_> {
     /// `build n (λi. e)`.
@@ -28,12 +17,12 @@ impl Lowering<'_> {
             self.check_size(size);
         }
         let sizes: Vec<Id> = sizes.iter().map(|size| self.b.size(size.id)).collect();
-        let (element, axes) = self.iterations(&sizes, f, &Body::Element)?;
+        let (element, axes) = self.iterations(&sizes, f, None)?;
         Ok(self.tensor(&sizes, &axes, &element))
     }
 
     /// Returns what iterations compute, each along axes of its own, and these axes.
-    fn iterations(&mut self, sizes: &[Id], f: &Expr, body_is: &Body) -> Result<(Value, Vec<Axis>), Refusal> {
+    fn iterations(&mut self, sizes: &[Id], f: &Expr, mask: Option<&[Array]>) -> Result<(Value, Vec<Axis>), Refusal> {
         let Kind::Lam(x, body) = f.kind() else { unreachable!("a loop has a function") };
         let first = self.sizes.len();
         self.sizes.extend(sizes);
@@ -47,13 +36,9 @@ impl Lowering<'_> {
         };
         self.env.insert(x.id(), value);
         self.active.extend(&axes);
-        let element = match body_is {
-            Body::Element => self.expr(body),
-            Body::Term(around) => {
-                self.around = [around.as_slice(), &axes].concat();
-                self.expr(body)
-            }
-            Body::Bounded(bounds) => self.under_bounds(&indices, bounds, body),
+        let element = match mask {
+            None => self.expr(body),
+            Some(bounds) => self.under_bounds(&indices, bounds, body),
         };
         self.active.truncate(self.active.len() - axes.len());
         Ok((element?, axes))
@@ -94,38 +79,25 @@ impl Lowering<'_> {
         }
     }
 
-    /// `sumbuild n (λi. e)`. Its value will be summed along the axes `around`, too. If a loop step by step comes before
-    /// them, it says so.
-    pub(super) fn sumbuild(&mut self, n: &Expr, f: &Expr, around: Vec<Axis>) -> Outcome {
+    /// `sumbuild n (λi. e)`.
+    pub(super) fn sumbuild(&mut self, n: &Expr, f: &Expr) -> Outcome {
         let counts = self.expr(n)?.numbers();
         counts.iter().for_each(|count| self.check_size(count));
         let most: Vec<Id> = counts.iter().map(|count| self.most(count)).collect();
         if self.sizes_of == SizesOf::Arguments && !most.iter().all(|&n| self.b.is_fixed(n)) {
-            let sum = self.summed_by_steps(&Steps { counts: &counts, f, around: &around }, &most, &[]);
-            self.is_summed = !around.is_empty();
-            return sum;
+            return self.summed_by_steps(&counts, &most, f, &[]);
         }
         let is_uniform =
             counts.iter().zip(&most).all(|(count, &n)| count.axes.is_empty() && self.b.size(count.id) == n);
-        // As many iterations as the most, and nothing of those that are too many.
-        let body = if is_uniform { Body::Term(around) } else { Body::Bounded(&counts) };
-        let (element, axes) = self.iterations(&most, f, &body)?;
-        Ok(if self.is_summed { element } else { self.sum_along(&element, &axes) })
-    }
-
-    /// Returns the sum along axes, which are the last.
-    pub(super) fn sum_along(&mut self, value: &Value, axes: &[Axis]) -> Value {
-        value.map(&mut |array| {
-            let all = Self::union(&[array, &Array { id: array.id, axes: axes.to_vec() }]);
+        // Otherwise as many iterations as the most, and nothing of those that are too many.
+        let (element, axes) = self.iterations(&most, f, (!is_uniform).then_some(&counts))?;
+        Ok(element.map(&mut |array| {
+            let all = Self::union(&[array, &Array { id: array.id, axes: axes.clone() }]);
             let id = self.align(array, &all);
-            let (mut id, mut kept) = (id, all);
-            for axis in axes.iter().rev() {
-                let place = kept.iter().position(|other| other == axis).expect("one of them");
-                id = self.b.sum(id, place);
-                kept.remove(place);
-            }
-            Array { id, axes: kept }
-        })
+            let kept = all.len() - axes.len();
+            let id = (kept..all.len()).rev().fold(id, |id, axis| self.b.sum(id, axis));
+            Array { id, axes: all[..kept].to_vec() }
+        }))
     }
 
     /// Returns the largest of several sizes, by the ends of the loops that they depend on where that is possible.

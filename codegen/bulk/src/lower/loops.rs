@@ -17,16 +17,6 @@ struct Repeated {
     kept: Vec<Value>,
 }
 
-/// A sum whose number of terms depends on data: no array has a size like that.
-pub(super) struct Steps<'a> {
-    /// The numbers of terms.
-    pub(super) counts: &'a [Array],
-    /// The terms.
-    pub(super) f: &'a Expr,
-    /// Axes along which the terms are summed, too.
-    pub(super) around: &'a [Axis],
-}
-
 impl Lowering<'_> {
     /// Returns the last state of a loop, and what it keeps of each step, stacked.
     fn repeat(
@@ -295,20 +285,20 @@ impl Lowering<'_> {
         Ok(last)
     }
 
-    /// Returns the sum of terms that are computed step by step. `most` are as many steps as any element needs.
-    pub(super) fn summed_by_steps(&mut self, steps: &Steps, most: &[Id], places: &[Array]) -> Outcome {
-        let Kind::Lam(x, body) = steps.f.kind() else { unreachable!("a loop has a function") };
+    /// Returns the sum of terms that are computed step by step, as their number depends on data: no array has a size like
+    /// that. `most` are as many steps as any element needs; `counts` are the numbers for each.
+    pub(super) fn summed_by_steps(&mut self, counts: &[Array], most: &[Id], f: &Expr, places: &[Array]) -> Outcome {
+        let Kind::Lam(x, body) = f.kind() else { unreachable!("a loop has a function") };
         let Some((&n, rest)) = most.split_first() else {
             let place = match places {
                 [one] => Value::Array(one.clone()),
                 several => Value::Tuple(several.iter().cloned().map(Value::Array).collect()),
             };
             self.env.insert(x.id(), place);
-            let term = self.under_bounds(places, steps.counts, body)?;
-            return Ok(self.sum_along(&term, steps.around));
+            return self.under_bounds(places, counts, body);
         };
         let term = |lowering: &mut Self, i: &Array| {
-            lowering.summed_by_steps(steps, rest, &[places, std::slice::from_ref(i)].concat())
+            lowering.summed_by_steps(counts, rest, f, &[places, std::slice::from_ref(i)].concat())
         };
         // A first walk tells the sizes of a term.
         self.b.open(false);

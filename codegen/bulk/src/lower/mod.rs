@@ -30,7 +30,6 @@ mod vector_space;
 use crate::builder::Builder;
 use crate::ir::{Failure, Fun, Function, Id, Parameter, Path, Scalar, Shape};
 use crate::refusal::{Reason, Refusal};
-use lm::prim::Prim;
 use lm::term::{Constant, Expr, FunName, Kind, Op, Pattern, Program, Var};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
@@ -64,8 +63,6 @@ pub fn lower(program: &Program, name: &FunName, known: &Known, sizes_of: SizesOf
         b: Builder::new(),
         sizes: Vec::new(),
         active: Vec::new(),
-        around: Vec::new(),
-        is_summed: false,
         mask: None,
         calls: vec![name.clone()],
         env: FxHashMap::default(),
@@ -119,10 +116,6 @@ struct Lowering<'a> {
     sizes: Vec<Id>,
     /// The axes of the loops around the present term.
     active: Vec<Axis>,
-    /// The axes along which the value of the present term will be summed, if it is a term of a sum.
-    around: Vec<Axis>,
-    /// Whether the value of the present term has been summed along them.
-    is_summed: bool,
     /// Where the present term is computed for its value. Elsewhere the value is not used.
     mask: Option<Array>,
     /// The functions whose bodies the present term is in, outermost first.
@@ -233,8 +226,6 @@ impl Lowering<'_> {
     }
 
     fn expr(&mut self, e: &Expr) -> Outcome {
-        let around = std::mem::take(&mut self.around);
-        self.is_summed = false;
         let outer = self.b.span;
         if e.span() != lm::term::Span::default() {
             self.b.span = e.span();
@@ -251,20 +242,10 @@ impl Lowering<'_> {
                     let value = self.expr(&binding.rhs)?;
                     self.bind(&binding.pattern, value);
                 }
-                self.around = around;
                 self.expr(body)
             }
             Kind::Lam(..) => unreachable!("a function is an argument of a loop"),
-            Kind::App(Op::Prim(Prim::SumBuild), args) => {
-                // A witness may come first: it shows the shape of no terms, and sizes of terms do not depend on an index.
-                let (n, f) = (&args[args.len() - 2], &args[args.len() - 1]);
-                self.sumbuild(n, f, around)
-            }
-            Kind::App(op, args) => {
-                let value = self.app(op, args, e);
-                self.is_summed = false;
-                value
-            }
+            Kind::App(op, args) => self.app(op, args, e),
         };
         self.b.span = outer;
         value

@@ -1,0 +1,117 @@
+//! Sums of what loops add up: where only the sum along an axis is needed, each step adds the sum of what it adds.
+//!
+//! ```text
+//! sum (loop n s (λi s. s + e)) = loop n (sum s) (λi s. s + sum e)
+//! ```
+//!
+//! So a loop around a loop does not keep an array for each of its iterations. The loop gets a further state; the one that
+//! nothing reads any more is removed with other nodes like that.
+
+use super::Builder;
+use crate::ir::{Block, Fun, Id, Op};
+use rustc_hash::FxHashSet;
+
+impl Builder {
+    /// Returns the loop and the number of a state that each step only adds to, from zeros on, if an array is one.
+    pub(super) fn accumulator(&self, part: Id) -> Option<(Id, usize)> {
+        let Op::Part(k) = self.node(part).op else { return None };
+        let id = self.node(part).args[0];
+        let Op::Loop(block) = &self.node(id).op else { return None };
+        let start = *self.node(id).args.get(1 + k)?;
+        let state = block.parameters[1 + k];
+        let readers = self.nodes.iter().filter(|node| node.args.contains(&state)).count();
+        let is_added_to = readers == 1 && self.adds_to(block.results[k], state);
+        (self.is_zero(start) && is_added_to).then_some((id, k))
+    }
+
+    fn adds_to(&self, id: Id, state: Id) -> bool {
+        let node = self.node(id);
+        match node.op {
+            _ if id == state => true,
+            Op::Each(Fun::Add) => node.args.iter().any(|&arg| self.adds_to(arg, state)),
+            Op::Each(Fun::Sub) | Op::Scatter => self.adds_to(node.args[0], state),
+            _ => false,
+        }
+    }
+
+    /// Returns whether an array is a state that is being summed along an axis, and what was added to it.
+    pub(super) fn has_sum_of_state(&self, id: Id, axis: usize) -> bool {
+        let states = self.sums_of_states.keys().filter(|(_, along)| *along == axis);
+        states.into_iter().any(|(state, _)| self.adds_to(id, *state))
+    }
+
+    /// Returns the sum of a state along an axis, as a state of its own.
+    pub(super) fn sum_of_accumulator(&mut self, part: Id, axis: usize) -> Option<Id> {
+        if let Some(&sum) = self.known_sums.get(&(part, axis)) {
+            return Some(sum);
+        }
+        let (id, k) = self.accumulator(part)?;
+        let home = self.scopes.len() - 1;
+        let place = self.scopes[home].block.nodes.iter().position(|&node| node == id)?;
+        let Op::Loop(block) = self.node(id).op.clone() else { unreachable!("a loop has states") };
+        let states = self.node(id).args.len() - 1;
+        let (state, result) = (block.parameters[1 + k], block.results[k]);
+        let mut dims = self.dims(state);
+        dims.remove(axis);
+        let start = self.zeros(self.node(part).scalar, &dims);
+        self.list_before(start, home, place);
+        self.reopen((*block).clone(), false);
+        let sum = self.parameter(self.node(part).scalar, dims.clone());
+        self.sums_of_states.insert((state, axis), sum);
+        let next = self.sum(result, axis);
+        self.sums_of_states.remove(&(state, axis));
+        let is_own = self.is_free_of(next, state, home + 1);
+        let mut results = block.results.clone();
+        results.insert(states, next);
+        let changed = self.close(results);
+        if !is_own {
+            return None;
+        }
+        let node = &mut self.nodes[id.index()];
+        (node.op, node.args) = (Op::Loop(Box::new(changed)), [node.args.as_slice(), &[start]].concat());
+        for node in &mut self.nodes {
+            match &mut node.op {
+                Op::Part(kept) if node.args[0] == id && *kept >= states => *kept += 1,
+                _ => {}
+            }
+        }
+        let sum = self.make(Op::Part(states), vec![id], self.node(part).scalar, dims);
+        self.known_sums.insert((part, axis), sum);
+        Some(sum)
+    }
+
+    /// Lists a node, and what it is made of, before a place of a block.
+    fn list_before(&mut self, id: Id, block: usize, place: usize) {
+        let (mut todo, mut parts) = (vec![id], FxHashSet::default());
+        while let Some(id) = todo.pop() {
+            if parts.insert(id) {
+                let node = self.node(id);
+                todo.extend(node.args.iter().chain(&node.dims));
+            }
+        }
+        let nodes = &mut self.scopes[block].block.nodes;
+        let (early, late): (Vec<Id>, Vec<Id>) = nodes.split_off(place).into_iter().partition(|id| parts.contains(id));
+        nodes.extend(early.into_iter().chain(late));
+    }
+
+    /// Returns whether nothing inside of a block at a depth leads from a node to another.
+    fn is_free_of(&self, id: Id, other: Id, depth: usize) -> bool {
+        let (mut todo, mut seen) = (vec![id], FxHashSet::default());
+        while let Some(id) = todo.pop() {
+            if id == other {
+                return false;
+            }
+            if self.depths[id.index()] >= depth && seen.insert(id) {
+                let node = self.node(id);
+                todo.extend(&node.args);
+                let blocks: &[Block] = match &node.op {
+                    Op::If(blocks) => &**blocks,
+                    Op::Loop(block) => std::slice::from_ref(&**block),
+                    _ => &[],
+                };
+                todo.extend(blocks.iter().flat_map(|block| &block.results));
+            }
+        }
+        true
+    }
+}
