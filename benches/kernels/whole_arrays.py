@@ -29,7 +29,7 @@ def options():
     parser.add_argument("--threads", type=int, help="threads of the processor")
     parser.add_argument("--most", type=float, default=60.0, help="seconds for each formulation, about")
     parser.add_argument("--json", type=Path, help="where to write the numbers")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 OPTIONS = options()

@@ -4,6 +4,7 @@
     run.py all.mlir --function vjp_f --inputs f.json
     run.py f.mlir --devices 4 --inputs f.json     on 4 simulated devices, as `--mesh` and `--shard` say
     run.py a.mlir b.mlir --inputs a.json b.json   several
+    run.py f.mlir --platform cuda --inputs f.json on a GPU
 
 The inputs are a list, an item for each argument: a number, or nested lists. A result is
 {"status": .., "results": [..]}, and with several devices "collectives": how often they send each other data.
@@ -23,13 +24,14 @@ def arguments():
     parser.add_argument("--function", default="main")
     parser.add_argument("--inputs", nargs="+", required=True, metavar="JSON")
     parser.add_argument("--devices", type=int, default=1)
+    parser.add_argument("--platform", default="cpu", help="cpu, cuda, tpu, ..")
     return parser.parse_args()
 
 
 OPTIONS = arguments()
 FLAG = f"--xla_force_host_platform_device_count={OPTIONS.devices}"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAG}"
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_PLATFORMS", OPTIONS.platform)
 
 import jax  # noqa: E402 (the flags come first)
 import numpy as np  # noqa: E402
@@ -144,7 +146,7 @@ def run(client, devices, text, inputs):
 def main():
     if len(OPTIONS.files) != len(OPTIONS.inputs):
         sys.exit("each file needs its inputs")
-    devices = jax.devices("cpu")[: OPTIONS.devices]
+    devices = jax.devices(OPTIONS.platform)[: OPTIONS.devices]
     client = devices[0].client
     for file, inputs in zip(OPTIONS.files, OPTIONS.inputs):
         with open(file, encoding="utf-8") as text, open(inputs, encoding="utf-8") as data:

@@ -355,6 +355,9 @@ impl Builder {
         if let Some(sum) = self.scatter_along_lines(a, x, &places) {
             return sum;
         }
+        if let Some(sum) = self.scatter_of_sparse(a, x, &places) {
+            return sum;
+        }
         let batch = self.dims(places[0]);
         let lines: Vec<Option<usize>> =
             (0..places.len()).map(|k| self.whole_line(places[k], self.node(a).dims[k])).collect();
@@ -405,6 +408,26 @@ impl Builder {
             let part = self.permute(part, &order);
             self.each(Fun::Add, &[a, part])
         })
+    }
+
+    /// Returns a scatter of rows that are 0 but for some of their elements: of these elements.
+    fn scatter_of_sparse(&mut self, a: Id, x: Id, places: &[Id]) -> Option<Id> {
+        if !self.is_sparse(x) {
+            return None;
+        }
+        let (args, sizes) = (self.node(x).args.clone(), self.dims(x));
+        let rank = self.rank(places[0]);
+        let inner = args[2..].get(..rank)?;
+        let lines: Vec<usize> =
+            inner.iter().zip(&sizes).map(|(&e, &n)| self.whole_line(e, n)).collect::<Option<_>>()?;
+        if (1..rank).any(|k| lines[..k].contains(&lines[k])) {
+            return None;
+        }
+        let batch = self.dims(args[2]);
+        let outer = places.iter().map(|&e| self.spread(e, &lines, &batch));
+        let all: Vec<Id> = outer.collect::<Vec<_>>().into_iter().chain(args[2 + rank..].iter().copied()).collect();
+        let a = if self.is_zero(args[0]) { a } else { self.scatter(a, args[0], places) };
+        Some(self.scatter(a, args[1], &all))
     }
 
     /// Takes apart an array that is 0 where a condition does not hold: the array without that, and the condition with

@@ -357,8 +357,9 @@ impl Printer<'_, '_> {
 
     fn scatter(&mut self, args: &[Id]) -> Term {
         let (base, x) = (args[0], args[1]);
-        let (index, x) = match self.runs(&args[2..], args[0]) {
+        let (index, x, has_one) = match self.runs(&args[2..], args[0]) {
             Some((parts, order)) => {
+                let has_one = parts.len() > order.len();
                 let rest = order.len()..self.function.node(x).dims.len();
                 let is_sorted = order.is_sorted();
                 let index: Vec<String> = parts.into_iter().map(|part| self.along(part)).collect();
@@ -370,13 +371,13 @@ impl Printer<'_, '_> {
                         format!("{}({whole}, {order:?})", self.np("transpose"))
                     }
                 };
-                (index, x)
+                (index, x, has_one)
             }
-            None => (self.places(&args[2..]), self.term(x).text),
+            None => (self.places(&args[2..]), self.term(x).text, false),
         };
         let base = self.whole(base);
         let index = index.join(", ");
-        match self.is_jax() && index.contains(':') && !index.contains('[') {
+        match self.is_jax() && index.contains(':') && !has_one && !index.contains('[') {
             true => Term::atom(format!("{}.at[{index}].add({x})", base.within(ATOM))),
             false => {
                 self.module.needed.insert("_add_at");
@@ -387,13 +388,18 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Returns indices as parts of the array, if each runs along an axis of its own, and the order of these axes.
+    /// Returns indices as parts of the array, if each runs along an axis of its own or along none, and the order of these
+    /// axes.
     fn runs(&mut self, places: &[Id], of: Id) -> Option<(Vec<Along>, Vec<usize>)> {
         let rank = self.function.node(places[0]).dims.len();
         let (mut parts, mut order) = (Vec::new(), Vec::new());
         for (k, &place) in places.iter().enumerate() {
             let line = crate::emit::line::of(self.function, place)?;
-            let axis = line.axis?;
+            let Some(axis) = line.axis else {
+                let place = self.term(line.start?).text;
+                parts.push(Along::One(place));
+                continue;
+            };
             if order.contains(&axis) || line.start.is_some_and(|start| self.is_jax() && !self.is_fixed(start)) {
                 return None;
             }
