@@ -313,6 +313,12 @@ fn reduced(how: Reduction, scalar: Scalar, column: Vec<Constant>) -> Constant {
         Reduction::Sum => total(column.into_iter(), scalar),
         Reduction::All => Constant::Bool(column.iter().all(|c| *c == Constant::Bool(true))),
         Reduction::Max => Constant::Integer(column.iter().map(integer).max().unwrap_or(0).max(0)),
+        Reduction::Largest => {
+            let larger =
+                |x: &Constant, y: &Constant| apply(Fun::Gt, &[x.clone(), y.clone()]) == Some(Constant::Bool(true));
+            let none = Constant::Float(f64::NEG_INFINITY);
+            column.into_iter().fold(none, |best, x| if larger(&x, &best) { x } else { best })
+        }
         Reduction::Argmax => {
             let mut best = 0;
             for (k, x) in column.iter().enumerate() {

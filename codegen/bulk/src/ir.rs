@@ -103,6 +103,8 @@ pub enum Reduction {
     All,
     /// The largest Integer, and not below 0.
     Max,
+    /// The largest of Floats without NaN, -infinity of none.
+    Largest,
     /// The place of the first largest Float, of at least one.
     Argmax,
 }

@@ -374,40 +374,58 @@ impl Builder {
         self.make(Op::Scatter, [vec![a, x], places].concat(), node.scalar, node.dims)
     }
 
-    /// Returns a scatter whose indices run along an axis each, but only where x is not 0: windows of x are added.
+    /// Returns a scatter whose indices run along an axis each, or along none, but only where x is not 0: windows of x are
+    /// added.
     fn scatter_along_lines(&mut self, a: Id, x: Id, places: &[Id]) -> Option<Id> {
         let rank = self.rank(places[0]);
-        if places.len() != rank {
-            return None;
-        }
-        let masked = self.masked(x).filter(|(_, _, axes)| axes.iter().all(|&axis| axis < rank));
-        let (mut part, mut order, mut is_masked) = (x, Vec::new(), false);
-        for (k, &place) in places.iter().enumerate() {
-            let e = match (self.masked(place), &masked) {
-                (Some((e, c, axes)), Some((_, condition, within))) if c == *condition && axes == *within => {
+        let (_, condition, within) = self.masked(x).filter(|(_, _, axes)| axes.iter().all(|&axis| axis < rank))?;
+        let (mut lines, mut is_masked) = (Vec::new(), false);
+        for &place in places {
+            let e = match self.masked(place) {
+                Some((e, c, axes)) if c == condition && axes == within => {
                     is_masked = true;
                     e
                 }
                 _ => place,
             };
-            let line = self.line(e).filter(|line| line.step.abs() == 1)?;
-            let axis = line.axis.filter(|axis| !order.contains(axis))?;
-            let mut start = self.each(Fun::Neg, &[line.offset]);
-            if line.step < 0 {
-                part = self.reverse(part, axis);
-                let one = self.integer(1);
-                let last = self.each(Fun::Sub, &[self.node(part).dims[axis], one]);
-                start = self.each(Fun::Add, &[start, last]);
+            let is_known = |line: &Line, lines: &[Line]| match line.axis {
+                Some(axis) => line.step.abs() == 1 && lines.iter().all(|other| other.axis != Some(axis)),
+                None => true,
+            };
+            let line = self.line(e)?;
+            if !is_known(&line, &lines) || !self.is_of_sizes(line.offset) {
+                return None;
             }
-            part = self.window(part, axis, start, self.node(a).dims[k])?;
-            order.push(axis);
+            lines.push(line);
         }
         // Where all is inside, a part of a is added to.
-        is_masked.then(|| {
-            let order: Vec<usize> = order.into_iter().chain(rank..self.rank(part)).collect();
-            let part = self.permute(part, &order);
-            self.each(Fun::Add, &[a, part])
-        })
+        if !is_masked {
+            return None;
+        }
+        let mut part = x;
+        for axis in (0..rank).rev().filter(|&axis| lines.iter().all(|line| line.axis != Some(axis))) {
+            part = self.sum(part, axis);
+        }
+        let used: Vec<usize> = (0..rank).filter(|&axis| lines.iter().any(|line| line.axis == Some(axis))).collect();
+        let place = |line: &Line| line.axis.map(|axis| used.iter().position(|&a| a == axis).expect("a used axis"));
+        let order: Vec<usize> = lines.iter().filter_map(place).chain(used.len()..self.rank(part)).collect();
+        part = self.permute(part, &order);
+        // An index that is one place has an axis with one element.
+        let (mut dims, one) = (self.dims(part), self.integer(1));
+        let one_place = |k: &usize| lines.get(*k).is_some_and(|line| line.axis.is_none());
+        (0..lines.len()).filter(one_place).for_each(|k| dims.insert(k, one));
+        let own: Vec<usize> = (0..dims.len()).filter(|k| !one_place(k)).collect();
+        part = self.spread(part, &own, &dims);
+        for (k, line) in lines.iter().enumerate() {
+            let mut start = self.each(Fun::Neg, &[line.offset]);
+            if line.step < 0 {
+                part = self.reverse(part, k);
+                let last = self.each(Fun::Sub, &[self.node(part).dims[k], one]);
+                start = self.each(Fun::Add, &[start, last]);
+            }
+            part = self.window(part, k, start, self.node(a).dims[k])?;
+        }
+        Some(self.each(Fun::Add, &[a, part]))
     }
 
     /// Returns a scatter of rows that are 0 but for some of their elements: of these elements.
@@ -522,6 +540,10 @@ impl Builder {
             return Some(self.scatter(a, x, places));
         }
         self.whole_line(places[axis], node.dims[axis])?;
+        // Where the array is there anyway, its rows are added up: scattered elements of all rows meet at few places.
+        if !self.is_zero(a) && !self.is_sparse(a) && !self.needs_no_array(a) && !self.has_sum_of_state(a, axis) {
+            return None;
+        }
         let mut fewer = places.to_vec();
         fewer.remove(axis);
         let a = self.sum(a, axis);

@@ -285,6 +285,7 @@ impl Builder {
         let scalar = match how {
             Reduction::All => Scalar::Bool,
             Reduction::Max | Reduction::Argmax => Scalar::Integer,
+            Reduction::Largest => Scalar::Float,
             Reduction::Sum => unreachable!("sums have laws of their own"),
         };
         self.make(Op::Reduce(how, axis), vec![id], scalar, dims)

@@ -4,6 +4,7 @@
 //! does not depend on. It stays in the branch of a conditional, since only one branch runs.
 
 mod accumulators;
+mod folds;
 mod indices;
 mod laws;
 mod products;
@@ -249,12 +250,10 @@ impl Builder {
             .chain(values.map(|(&id, dims)| (self.node(id).scalar, [vec![n], dims].concat())))
             .collect();
         let args = [vec![n], start].concat();
-        // A state that no step changes is what it was.
-        let states = block.parameters[1..].iter().zip(&block.results).zip(&args[1..]);
-        let same: Vec<Option<Id>> = states.map(|((state, next), &start)| (state == next).then_some(start)).collect();
+        let states: Vec<Option<Id>> = (0..args.len() - 1).map(|k| self.state_without_loop(&block, k, &args)).collect();
         let op = self.make(Op::Loop(Box::new(block)), args, Scalar::Bool, vec![]);
-        let part = |(k, (scalar, dims))| match same.get(k) {
-            Some(&Some(start)) => start,
+        let part = |(k, (scalar, dims))| match states.get(k) {
+            Some(&Some(state)) => state,
             _ => self.make(Op::Part(k), vec![op], scalar, dims),
         };
         types.into_iter().enumerate().map(part).collect()

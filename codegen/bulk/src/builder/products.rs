@@ -172,7 +172,17 @@ impl Builder {
 
     /// Returns whether the sum of a sum is better made of two sums: no whole array is needed then.
     fn splits(&self, a: Id, b: Id, axis: usize) -> bool {
-        let needs_no_array = |id: Id| match &self.node(id).op {
+        let has_sum = |id: Id| self.has_sum_of_state(id, axis);
+        has_sum(a)
+            || has_sum(b)
+            || self.is_sparse(a)
+            || self.is_sparse(b)
+            || (self.needs_no_array(a) && self.needs_no_array(b))
+    }
+
+    /// Returns whether an array need not be there for its sum.
+    pub(super) fn needs_no_array(&self, id: Id) -> bool {
+        match &self.node(id).op {
             Op::Spread(_) | Op::Contract(_) => true,
             Op::Each(Fun::Mul) => {
                 let rank = self.rank(id);
@@ -180,9 +190,7 @@ impl Builder {
             }
             Op::Part(_) => self.accumulator(id).is_some(),
             _ => self.is_sparse(id),
-        };
-        let has_sum = |id: Id| self.has_sum_of_state(id, axis);
-        has_sum(a) || has_sum(b) || self.is_sparse(a) || self.is_sparse(b) || (needs_no_array(a) && needs_no_array(b))
+        }
     }
 
     /// Returns the factors of a product.

@@ -63,7 +63,7 @@ impl<'a> Closed<'a> {
         let is_total = match &node.op {
             Op::Constant(_) | Op::Each(_) | Op::Iota | Op::Spread(_) | Op::Permute(_) | Op::Reverse(_) => true,
             Op::Stack(_) | Op::Concat(_) => true,
-            Op::Reduce(how, _) => *how != Reduction::Argmax,
+            Op::Reduce(how, _) => !matches!(how, Reduction::Argmax | Reduction::Largest),
             // Others may read outside of an array, or depend on data.
             Op::Input(_)
             | Op::InputSize(..)

@@ -272,13 +272,17 @@ impl Printer<'_, '_> {
         let name = match how {
             Reduction::Sum => "sum",
             Reduction::All => "all",
-            Reduction::Max => "max",
+            Reduction::Max | Reduction::Largest => "max",
             Reduction::Argmax => {
                 self.module.needed.insert("_argmax");
                 return Term::atom(format!("_argmax({}{axis})", term.text));
             }
         };
-        let initial = if how == Reduction::Max { ", initial=0" } else { "" };
+        let initial = match how {
+            Reduction::Max => ", initial=0".to_string(),
+            Reduction::Largest => format!(", initial=-{}", self.np("inf")),
+            _ => String::new(),
+        };
         Term::atom(format!("{}({}{axis}{initial})", self.np(name), term.text))
     }
 

@@ -99,7 +99,21 @@ def _add_at(a, index, x):
             r#"
 def _add_at(a, index, x):
     """a, with x added to the elements at an index, which may name one several times."""
-    return a if a.size == 0 else a.at[index].add(x)
+    if a.size == 0:
+        return a
+    add = lambda a, index, x: a.at[index].add(x)
+    rows = index[0] if isinstance(index, tuple) and len(index) == 1 else None
+    if jnp.ndim(rows) != 1 or a.shape[0] > 64 or rows.shape[0] < 1024:
+        return add(a, index, x)
+    # Many elements for few rows: an accelerator would add one after the other.
+    return lax.platform_dependent(a, rows, x, cpu=lambda a, rows, x: add(a, (rows,), x), default=_add_to_few)
+
+
+def _add_to_few(a, rows, x):
+    """a, with x added to rows, of which there are few."""
+    x = jnp.broadcast_to(x, rows.shape + a.shape[1:])
+    is_here = (jnp.arange(a.shape[0])[:, None] == rows).reshape(a.shape[:1] + rows.shape + (1,) * (a.ndim - 1))
+    return a + jnp.sum(jnp.where(is_here, x, 0.0), axis=1)
 "#,
         ),
     },

@@ -22,6 +22,10 @@ impl Printer<'_> {
                 let zero = self.zeros(&start);
                 self.reduced("stablehlo.maximum", &of, &zero, &[axis], ty)
             }
+            Reduction::Largest => {
+                let least = self.constant(&Constant::Float(f64::NEG_INFINITY), &start);
+                self.reduced("stablehlo.maximum", &of, &least, &[axis], ty)
+            }
             Reduction::Argmax => self.argmax(&of, axis, ty),
         }
     }
