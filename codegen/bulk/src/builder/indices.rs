@@ -430,7 +430,7 @@ impl Builder {
 
     /// Returns a scatter of rows that are 0 but for some of their elements: of these elements.
     fn scatter_of_sparse(&mut self, a: Id, x: Id, places: &[Id]) -> Option<Id> {
-        if !self.is_sparse(x) {
+        if !self.is_sparse(x) || !matches!(self.node(x).op, Op::Scatter) {
             return None;
         }
         let (args, sizes) = (self.node(x).args.clone(), self.dims(x));
@@ -481,7 +481,17 @@ impl Builder {
     /// Returns whether an array is zeros with some of its elements added to.
     pub(super) fn is_sparse(&self, id: Id) -> bool {
         let node = self.node(id);
-        matches!(node.op, Op::Scatter) && (self.is_zero(node.args[0]) || self.is_sparse(node.args[0]))
+        match node.op {
+            Op::Scatter => self.is_zero(node.args[0]) || self.is_sparse(node.args[0]),
+            Op::Window(axis) => self.is_column(node.args[0], axis),
+            Op::Each(Fun::Add) => node.args.iter().all(|&arg| self.is_sparse(arg)),
+            _ => false,
+        }
+    }
+
+    /// Returns whether an array has one element along an axis.
+    fn is_column(&self, id: Id, axis: usize) -> bool {
+        self.number(self.node(id).dims[axis]) == Some(&Constant::Integer(1))
     }
 
     /// Returns what is scattered into zeros where a condition holds, whose axes are these of it: what is added is masked,
@@ -490,6 +500,17 @@ impl Builder {
         let node = self.node(id).clone();
         if self.is_zero(id) {
             return Some(id);
+        }
+        if let Op::Window(axis) = node.op
+            && self.is_column(node.args[0], axis)
+            && !within.contains(&axis)
+        {
+            let x = self.under(c, within, node.args[0]);
+            return self.window(x, axis, node.args[1], node.dims[axis]);
+        }
+        if matches!(node.op, Op::Each(Fun::Add)) && self.is_sparse(id) {
+            let terms: Vec<Id> = node.args.iter().map(|&arg| self.under(c, within, arg)).collect();
+            return Some(self.each(Fun::Add, &terms));
         }
         if !matches!(node.op, Op::Scatter) {
             return None;
@@ -526,9 +547,40 @@ impl Builder {
 
     /// Returns an array with what is scattered into zeros added to it.
     fn scattered_into(&mut self, base: Id, sparse: Id) -> Id {
-        let args = self.node(sparse).args.clone();
-        let base = if self.is_zero(args[0]) { base } else { self.scattered_into(base, args[0]) };
-        self.scatter(base, args[1], &args[2..])
+        let node = self.node(sparse).clone();
+        match node.op {
+            Op::Each(_) => return node.args.iter().fold(base, |base, &arg| self.scattered_into(base, arg)),
+            Op::Window(_) => return self.make(Op::Each(Fun::Add), vec![base, sparse], node.scalar, node.dims),
+            _ => {}
+        }
+        let base = if self.is_zero(node.args[0]) { base } else { self.scattered_into(base, node.args[0]) };
+        self.scatter(base, node.args[1], &node.args[2..])
+    }
+
+    /// Returns what is scattered into zeros with the other sign.
+    pub(super) fn negative_sparse(&mut self, sparse: Id) -> Option<Id> {
+        let node = self.node(sparse).clone();
+        match node.op {
+            Op::Scatter => {
+                let (base, x) = (self.each(Fun::Neg, &[node.args[0]]), self.each(Fun::Neg, &[node.args[1]]));
+                Some(self.scatter(base, x, &node.args[2..]))
+            }
+            Op::Window(axis) => {
+                let x = self.each(Fun::Neg, &[node.args[0]]);
+                self.window(x, axis, node.args[1], node.dims[axis])
+            }
+            Op::Each(Fun::Add) => {
+                let terms: Vec<Id> = node.args.iter().map(|&arg| self.each(Fun::Neg, &[arg])).collect();
+                Some(self.each(Fun::Add, &terms))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether indices may name a place several times, as far as is known.
+    fn may_repeat(&mut self, e: Id) -> bool {
+        let e = self.masked(e).map_or(e, |(e, ..)| e);
+        self.line(e).is_none()
     }
 
     /// Returns the sum of a scatter along an axis of its result.
@@ -540,12 +592,14 @@ impl Builder {
             return Some(self.scatter(a, x, places));
         }
         self.whole_line(places[axis], node.dims[axis])?;
-        // Where the array is there anyway, its rows are added up: scattered elements of all rows meet at few places.
-        if !self.is_zero(a) && !self.is_sparse(a) && !self.needs_no_array(a) && !self.has_sum_of_state(a, axis) {
-            return None;
-        }
         let mut fewer = places.to_vec();
         fewer.remove(axis);
+        // Where the array is there anyway, its rows are added up: elements of all rows may meet at few places.
+        let is_sparse =
+            self.is_zero(a) || self.is_sparse(a) || self.needs_no_array(a) || self.has_sum_of_state(a, axis);
+        if !is_sparse && fewer.iter().any(|&e| self.may_repeat(e)) {
+            return None;
+        }
         let a = self.sum(a, axis);
         if fewer.is_empty() {
             let sum = (0..self.rank(places[0])).rev().fold(x, |x, axis| self.sum(x, axis));

@@ -149,11 +149,7 @@ impl Builder {
             (Fun::Mul | Fun::Div, &[x, y]) if self.is_one(y) => Some(x),
             (Fun::Mul, &[x, y]) if self.is_float(x, -1.0) => Some(self.each(Fun::Neg, &[y])),
             (Fun::Mul, &[x, y]) if self.is_float(y, -1.0) => Some(self.each(Fun::Neg, &[x])),
-            (Fun::Neg, &[x]) if self.is_sparse(x) => {
-                let args = self.node(x).args.clone();
-                let (base, negative) = (self.each(Fun::Neg, &[args[0]]), self.each(Fun::Neg, &[args[1]]));
-                Some(self.scatter(base, negative, &args[2..]))
-            }
+            (Fun::Neg, &[x]) if self.is_sparse(x) => self.negative_sparse(x),
             (Fun::Neg, &[x]) => inside(x, Fun::Neg).map(|x| x[0]),
             (Fun::Not, &[x]) => inside(x, Fun::Not).map(|x| x[0]),
             (Fun::And, &[x, y]) if x == y || self.is_bool(y, true) => Some(x),

@@ -66,6 +66,11 @@ impl Builder {
                 Some(sum) => sum,
                 None => self.plain_sum(id, axis, dims),
             },
+            Op::Window(along) if *along != axis => {
+                let (sum, n) = (self.sum(node.args[0], axis), node.dims[*along]);
+                let along = along - usize::from(*along > axis);
+                self.window(sum, along, node.args[1], n).expect("sizes say where it starts")
+            }
             Op::Scatter => match self.sum_of_scatter(&node, axis, &dims) {
                 Some(sum) => sum,
                 None => self.plain_sum(id, axis, dims),
