@@ -16,7 +16,7 @@ const SPREAD: usize = 5;
 /// The tests.
 pub fn tests() -> Vec<Trial> {
     let mut tests = each::demo("oracle::demos_by_one_derivation", demo);
-    for folder in ["cost", "gradcheck", "ways"] {
+    for folder in ["bulk", "cost", "gradcheck", "ways"] {
         let programs = files::programs(&format!("tests/cases/{folder}"));
         tests.extend(programs.into_iter().map(|path| {
             let name = format!("{folder}::{}", files::name(&path));
@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
     }
     // The campaign runs these.
     tests.extend(each::demo("oracle::demos_by_all_derivations", demo_by_all).into_iter().map(ignored));
-    for folder in ["cost", "gradcheck", "ways"] {
+    for folder in ["bulk", "cost", "gradcheck", "ways"] {
         let cases = each::program("oracle::cases_by_all_derivations", &format!("tests/cases/{folder}"), case_by_all);
         tests.extend(cases.into_iter().map(ignored));
     }

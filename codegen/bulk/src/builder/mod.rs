@@ -200,7 +200,12 @@ impl Builder {
         let floor = self.scopes.iter().rposition(|scope| scope.conditional).unwrap_or(0);
         let of = |ids: &[Id]| ids.iter().map(|id| self.depths[id.index()]).max().unwrap_or(0);
         // An operation with blocks stays here, as its blocks may read anything.
-        let depth = if key.is_none() { self.scopes.len() - 1 } else { floor.max(of(&args)).max(of(&dims)) };
+        let depth = match op {
+            // A number is the same everywhere, also as a size.
+            Op::Constant(_) => 0,
+            _ if key.is_none() => self.scopes.len() - 1,
+            _ => floor.max(of(&args)).max(of(&dims)),
+        };
         let id = self.push(op, args, scalar, dims, depth, true);
         if let Some(key) = key {
             self.learn(key, id, depth);
