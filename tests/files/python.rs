@@ -67,19 +67,17 @@ fn agrees(name: &str, text: &str, functions: &dyn Fn(&Program) -> Vec<FunName>, 
         }
     }
     let program = pipeline.program();
-    let lowered: Vec<_> =
-        entries.iter().map(|name| bulk::lower(program, name, &bulk::Known::default(), kind.sizes_of())).collect();
-    let Ok(lowered) = lowered.into_iter().collect::<Result<Vec<_>, _>>() else {
-        println!("{name} has no bulk form");
-        return Ok(());
+    let form = |name: &FunName| {
+        let function = bulk::lower(program, name, &bulk::Known::default(), kind.sizes_of())?;
+        kind.text(std::slice::from_ref(&function), &|_| None, &Default::default())?;
+        Ok::<_, bulk::Refusal>(function)
     };
-    let module = match kind.text(&lowered, &|_| None, &Default::default()) {
-        Ok(text) => text,
-        Err(refusal) => {
-            println!("{refusal}");
-            return Ok(());
-        }
-    };
+    let mut lowered = Vec::new();
+    entries.retain(|name| {
+        let form = form(name).map_err(|refusal| println!("{name}: {refusal}"));
+        form.map(|function| lowered.push(function)).is_ok()
+    });
+    let module = kind.text(&lowered, &|_| None, &Default::default()).map_err(|refusal| refusal.to_string())?;
     let calls: Vec<Call> = entries.iter().flat_map(|name| calls(program, name)).collect();
     let folder = files::path("target/tmp/python");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;

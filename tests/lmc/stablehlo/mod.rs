@@ -4,6 +4,7 @@
 
 mod xla;
 
+use bulk::emit::stablehlo::Options;
 use common::files::expect;
 use lm::interp::Interpreter;
 use lm::term::{Derivative, FunName, Span};
@@ -19,10 +20,10 @@ use xla::{Call, Wanted, calls, pipeline, python, run, text};
 fn xla_agrees_on_demos() {
     let Some(python) = python() else { return };
     with_large_stack(|| {
-        let of = |demo: &Demo| calls(demo.name, &mut pipeline(demo.name, demo.text), demo.fun, "example");
+        let of = |demo: &Demo| calls(demo.name, &mut pipeline(demo.name, demo.text), demo.fun, "example", &Options::default());
         let calls: Vec<Call> = DEMOS.iter().flat_map(of).collect();
         assert!(calls.len() >= 38, "the demos without a form are det and minors: {}", calls.len());
-        let errors = run(&python, &calls, "demos");
+        let errors = run(&python, &calls, "demos", 1);
         assert!(errors.is_empty(), "{}", errors.join("\n\n"));
     });
 }
@@ -34,10 +35,26 @@ fn xla_agrees_on_cases() {
         let mut pipeline = pipeline("cases.ks", include_str!("../../stablehlo/cases.ks"));
         let names: Vec<String> = pipeline.program().defs.keys().map(|name| name.to_string()).collect();
         let points = names.iter().filter_map(|at| Some((at, at.split_once("_at")?.0)));
-        let calls: Vec<Call> = points.flat_map(|(at, fun)| calls(at, &mut pipeline, fun, at)).collect();
+        let calls: Vec<Call> = points.flat_map(|(at, fun)| calls(at, &mut pipeline, fun, at, &Options::default())).collect();
         let stops = calls.iter().filter(|call| matches!(call.wanted, Wanted::Stop(_))).count();
         println!("{} calls, of which {stops} stop", calls.len());
-        let errors = run(&python, &calls, "cases");
+        let errors = run(&python, &calls, "cases", 1);
+        assert!(errors.is_empty(), "{}", errors.join("\n\n"));
+    });
+}
+
+/// Data lies along four devices: each has its part of the sum and of the gradient, and they are added up once.
+#[test]
+fn xla_agrees_on_devices() {
+    let Some(python) = python() else { return };
+    with_large_stack(|| {
+        let mut cases = pipeline("cases.ks", include_str!("../../stablehlo/cases.ks"));
+        let shards = ["x=data,-", "y=data"].map(|shard| shard.parse().expect("a shard"));
+        let mesh = "data=4".parse().expect("a mesh");
+        let options = Options { mesh, shards: shards.to_vec(), ..Options::default() };
+        let fits = calls("fit", &mut cases, "fit", "fit_at", &options);
+        assert_eq!(fits.len(), 2, "the value, and the value with the gradient");
+        let errors = run(&python, &fits, "devices", 4);
         assert!(errors.is_empty(), "{}", errors.join("\n\n"));
     });
 }
@@ -63,7 +80,7 @@ fn texts_of_derivatives() {
                 (span != Span::default()).then(|| format!("{file}:{line}:{column}"))
             };
             let args = if name == &f { vec![point] } else { vec![point, Value::Float(1.0)] };
-            let text = text(program, name, &args, &place).expect("it has a form");
+            let text = text(program, name, &args, &place, &Options::default()).expect("it has a form");
             let file = format!("{}/tests/stablehlo/{at}.mlir", env!("CARGO_MANIFEST_DIR"));
             expect(&text, Path::new(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
         }

@@ -110,9 +110,16 @@ fn inputs(program: &Program, name: &FunName, args: &[Value]) -> Vec<Json> {
 }
 
 /// Returns the text of a function for the sizes of its arguments, and for its Integers if sizes depend on them.
-pub fn text(program: &Program, name: &FunName, args: &[Value], place: Places) -> Result<String, Refusal> {
-    text_given(program, name, args, false, place).or_else(|refusal| match refusal.reason {
-        Reason::UnknownSize => text_given(program, name, args, true, place),
+pub fn text(
+    program: &Program,
+    name: &FunName,
+    args: &[Value],
+    place: Places,
+    options: &Options,
+) -> Result<String, Refusal> {
+    let given = |integers| text_given(program, name, args, integers, place, options);
+    given(false).or_else(|refusal| match refusal.reason {
+        Reason::UnknownSize => given(true),
         _ => Err(refusal),
     })
 }
@@ -123,6 +130,7 @@ fn text_given(
     args: &[Value],
     integers: bool,
     place: Places,
+    options: &Options,
 ) -> Result<String, Refusal> {
     let mut known = Known::default();
     let (def, written) = (&program.defs[name], &program.defs[&name.as_written()]);
@@ -137,13 +145,13 @@ fn text_given(
         }
     }
     let function = bulk::lower(program, name, &known, Kind::StableHlo.sizes_of())?;
-    Kind::StableHlo.text(&[function], place, &Options::default())
+    Kind::StableHlo.text(&[function], place, options)
 }
 
-pub fn call(pipeline: &Pipeline, name: &FunName, args: &[Value]) -> Result<Call, Refusal> {
+pub fn call(pipeline: &Pipeline, name: &FunName, args: &[Value], options: &Options) -> Result<Call, Refusal> {
     let program = pipeline.program();
     // A place in the text is its offset.
-    let text = text(program, name, args, &|span| Some(format!("@{}", span.start)))?;
+    let text = text(program, name, args, &|span| Some(format!("@{}", span.start)), options)?;
     let wanted = match Interpreter::new(program).call(name, args) {
         Ok(value) => {
             let mut all = Vec::new();
@@ -157,7 +165,7 @@ pub fn call(pipeline: &Pipeline, name: &FunName, args: &[Value]) -> Result<Call,
 
 /// Returns a function and its vjp at a point, which another function gives, or at a random one. Leaves out those
 /// without a form.
-pub fn calls(what: &str, pipeline: &mut Pipeline, fun: &str, at: &str) -> Vec<Call> {
+pub fn calls(what: &str, pipeline: &mut Pipeline, fun: &str, at: &str, options: &Options) -> Vec<Call> {
     let (f, at) = (FunName::base(fun), FunName::base(at));
     let vjp = f.derived(Derivative::Vjp);
     pipeline.require(&vjp).expect("it derives");
@@ -177,7 +185,7 @@ pub fn calls(what: &str, pipeline: &mut Pipeline, fun: &str, at: &str) -> Vec<Ca
     if let Ok(value) = value {
         all.push((vjp, vec![point, Random::new(3).direction(&value)]));
     }
-    let made = all.iter().map(|(name, args)| call(pipeline, name, args));
+    let made = all.iter().map(|(name, args)| call(pipeline, name, args, options));
     let told = |call: Result<Call, Refusal>| match call {
         Ok(call) => Some(Call { what: format!("{what}: {}", call.what), ..call }),
         Err(refusal) => {
@@ -200,8 +208,9 @@ pub fn python() -> Option<PathBuf> {
     found
 }
 
-/// Runs calls by XLA. Errors: those whose results differ.
-pub fn run(python: &Path, calls: &[Call], folder: &str) -> Vec<String> {
+/// Runs calls by XLA, on so many simulated devices. Errors: those whose results differ, and those for which devices send
+/// each other more than one sum.
+pub fn run(python: &Path, calls: &[Call], folder: &str, devices: usize) -> Vec<String> {
     let folder = std::env::temp_dir().join(format!("lmc-stablehlo-{folder}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let mut command = Command::new(python);
@@ -213,6 +222,7 @@ pub fn run(python: &Path, calls: &[Call], folder: &str) -> Vec<String> {
     }
     command
         .args((0..calls.len()).map(|k| path(k, "mlir")))
+        .args(["--devices", &devices.to_string()])
         .arg("--inputs")
         .args((0..calls.len()).map(|k| path(k, "json")));
     let output = command.output().expect("Python starts");
@@ -237,6 +247,10 @@ pub fn run(python: &Path, calls: &[Call], folder: &str) -> Vec<String> {
 
 fn compare(call: &Call, line: &str) -> Result<(), String> {
     let found: Json = serde_json::from_str(line).map_err(|error| format!("{error}: {line}"))?;
+    let sent = found.get("collectives").filter(|sent| **sent != json!({"all-reduce": 1}));
+    if let Some(sent) = sent {
+        return Err(format!("devices send each other {sent}"));
+    }
     let status = found["status"].as_i64().ok_or("no status")?;
     let wanted = match &call.wanted {
         Wanted::Results(wanted) => wanted,
