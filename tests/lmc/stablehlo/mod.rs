@@ -20,7 +20,9 @@ use xla::{Call, Wanted, calls, pipeline, python, run, text};
 fn xla_agrees_on_demos() {
     let Some(python) = python() else { return };
     with_large_stack(|| {
-        let of = |demo: &Demo| calls(demo.name, &mut pipeline(demo.name, demo.text), demo.fun, "example", &Options::default());
+        let of = |demo: &Demo| {
+            calls(demo.name, &mut pipeline(demo.name, demo.text), demo.fun, "example", &Options::default())
+        };
         let calls: Vec<Call> = DEMOS.iter().flat_map(of).collect();
         assert!(calls.len() >= 38, "the demos without a form are det and minors: {}", calls.len());
         let errors = run(&python, &calls, "demos", 1);
@@ -35,7 +37,8 @@ fn xla_agrees_on_cases() {
         let mut pipeline = pipeline("cases.ks", include_str!("../../stablehlo/cases.ks"));
         let names: Vec<String> = pipeline.program().defs.keys().map(|name| name.to_string()).collect();
         let points = names.iter().filter_map(|at| Some((at, at.split_once("_at")?.0)));
-        let calls: Vec<Call> = points.flat_map(|(at, fun)| calls(at, &mut pipeline, fun, at, &Options::default())).collect();
+        let calls: Vec<Call> =
+            points.flat_map(|(at, fun)| calls(at, &mut pipeline, fun, at, &Options::default())).collect();
         let stops = calls.iter().filter(|call| matches!(call.wanted, Wanted::Stop(_))).count();
         println!("{} calls, of which {stops} stop", calls.len());
         let errors = run(&python, &calls, "cases", 1);

@@ -25,13 +25,21 @@ impl Builder {
     }
 
     fn adds_to(&self, id: Id, state: Id) -> bool {
-        let node = self.node(id);
-        match node.op {
-            _ if id == state => true,
-            Op::Each(Fun::Add) => node.args.iter().any(|&arg| self.adds_to(arg, state)),
-            Op::Each(Fun::Sub) | Op::Scatter => self.adds_to(node.args[0], state),
-            _ => false,
+        let (mut todo, mut seen) = (vec![id], FxHashSet::default());
+        while let Some(id) = todo.pop() {
+            if id == state {
+                return true;
+            }
+            let node = self.node(id);
+            if seen.insert(id) {
+                match node.op {
+                    Op::Each(Fun::Add) => todo.extend(&node.args),
+                    Op::Each(Fun::Sub) | Op::Scatter => todo.push(node.args[0]),
+                    _ => {}
+                }
+            }
         }
+        false
     }
 
     /// Returns whether an array is a state that is being summed along an axis, and what was added to it.

@@ -34,6 +34,10 @@ impl Builder {
             return None;
         }
         let choice = self.choice(block, node.args[0], node.args[1], k)?;
+        // The steps go over all of the array.
+        if self.size(self.node(choice.of).dims[choice.axis]) != self.size(args[0]) {
+            return None;
+        }
         let (best, found) = self.best(&choice, args[1 + choice.state]);
         if choice.state == k {
             return Some(self.each(Fun::Select, &[found, best, start]));

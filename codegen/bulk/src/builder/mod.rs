@@ -1,20 +1,22 @@
 //! Makes nodes: equal ones once, each in the outermost block that has what it reads.
 //!
-//! What a node is made of goes through the laws of `laws`, `products` and `indices` first. A node leaves loops that it
+//! What a node is made of goes through the laws of this folder first. A node leaves loops that it
 //! does not depend on. It stays in the branch of a conditional, since only one branch runs.
 
 mod accumulators;
 mod folds;
 mod indices;
+mod integers;
 mod laws;
 mod products;
+mod scatters;
 
 use crate::ir::{Block, Failure, Fun, Id, Node, Op, Scalar};
 use lm::term::{Constant, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-pub use indices::Line;
+pub use integers::Line;
 
 /// The nodes of a function under construction.
 #[derive(Default)]
@@ -23,6 +25,8 @@ pub struct Builder {
     scopes: Vec<Scope>,
     /// The depth of the block of each node.
     depths: Vec<usize>,
+    /// Whether each node is zeros with some of its elements added to.
+    sparse: Vec<bool>,
     known: FxHashMap<Key, Id>,
     /// Sizes that are known to be equal to others.
     same: FxHashMap<Id, Id>,
@@ -220,6 +224,8 @@ impl Builder {
 
     fn push(&mut self, op: Op, args: Vec<Id>, scalar: Scalar, dims: Vec<Id>, depth: usize, listed: bool) -> Id {
         let id = Id(self.nodes.len() as u32);
+        let is_sparse = self.makes_sparse(&op, &args);
+        self.sparse.push(is_sparse);
         self.nodes.push(Node { op, args, scalar, dims, name: None, span: self.span });
         self.depths.push(depth);
         if listed {
