@@ -170,6 +170,10 @@ impl Builder {
         }
         let equal = self.each(Fun::Eq, &[a, b]);
         self.check(equal, Failure::Size);
+        if self.is_constant(a) && self.is_constant(b) {
+            // Nothing goes on after this check, so what follows must not leave the block.
+            self.scopes.last_mut().expect("a block is open").conditional = true;
+        }
         let (older, newer) = (a.min(b), a.max(b));
         // A number stands for a name, not the other way round.
         let (kept, gone) = if self.is_constant(newer) { (newer, older) } else { (older, newer) };

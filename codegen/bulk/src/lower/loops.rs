@@ -223,6 +223,7 @@ impl Lowering<'_> {
 
     /// Returns a next state with at least the axes of the state.
     fn wide(&mut self, next: &Value, state: &Value) -> Value {
+        let (next, state) = self.alike(next, state);
         let arrays: Vec<(Array, Array)> =
             next.leaves().into_iter().cloned().zip(state.leaves().into_iter().cloned()).collect();
         let wide = |(next, state): &(Array, Array)| {

@@ -48,7 +48,13 @@ impl Lowering<'_> {
     }
 
     fn of_values(&mut self, p: Prim, values: &[Value], e: &Expr) -> Outcome {
+        let is_unread = values.iter().any(|value| matches!(value, Value::Dummy(Type::Tensor(..))));
         Ok(match (p, values) {
+            // What is made of a tensor that is never read is not read, either. It has no elements where a size is asked for.
+            (Prim::Size | Prim::CommonSize, _) if is_unread => self.zero_of_type(e.ty(), &[]),
+            (Prim::Index | Prim::Sum | Prim::Imax | Prim::Unzip | Prim::DeltaAt | Prim::AddAt, _) if is_unread => {
+                Value::Dummy(e.ty().clone())
+            }
             (Prim::Add, [x, y]) => self.zip(Fun::Add, x, y),
             (Prim::Sub, [x, y]) => self.zip(Fun::Sub, x, y),
             (Prim::Neg, [x]) => self.negative(x),
