@@ -22,6 +22,17 @@ struct Choice {
     state: usize,
 }
 
+/// Returns the comparison that says the same of two numbers the other way round, if it is one of order.
+fn mirrored(fun: Fun) -> Option<Fun> {
+    Some(match fun {
+        Fun::Gt => Fun::Lt,
+        Fun::Gte => Fun::Lte,
+        Fun::Lt => Fun::Gt,
+        Fun::Lte => Fun::Gte,
+        _ => return None,
+    })
+}
+
 impl Builder {
     /// Returns the last state of a loop with a number, if that needs no loop. The arguments are those of the loop.
     pub(super) fn state_without_loop(&mut self, block: &Block, k: usize, args: &[Id]) -> Option<Id> {
@@ -51,8 +62,12 @@ impl Builder {
     /// Returns how a step chooses x, or its own number, where a condition holds; `state` has it then.
     fn choice(&self, block: &Block, condition: Id, x: Id, state: usize) -> Option<Choice> {
         let i = block.parameters[0];
-        let Op::Each(fun @ (Fun::Gt | Fun::Gte | Fun::Lt | Fun::Lte)) = self.node(condition).op else { return None };
-        let [element, other] = self.node(condition).args[..] else { return None };
+        let Op::Each(fun) = self.node(condition).op else { return None };
+        let [left, right] = self.node(condition).args[..] else { return None };
+        // `best < x` says the same as `x > best`.
+        let other_way = mirrored(fun)?;
+        let (element, other, fun) =
+            if block.parameters.contains(&left) { (right, left, other_way) } else { (left, right, fun) };
         let Op::At(axis) = self.node(element).op else { return None };
         let [of, place] = self.node(element).args[..] else { return None };
         let best = block.parameters[1..].iter().position(|&parameter| parameter == other)?;

@@ -41,10 +41,9 @@ type Outcome = Result<Value, Refusal>;
 pub type Known = FxHashMap<String, i64>;
 
 /// What the sizes of arrays may be made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizesOf {
     /// Anything that is computed.
-    #[default]
     Data,
     /// The sizes of arguments, and Integer arguments. A sum of a number of terms that depends on data runs over as many
     /// as there may be, under a mask; where that is not known either, it is a loop.
