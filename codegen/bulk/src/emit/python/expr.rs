@@ -354,7 +354,8 @@ impl Printer<'_, '_> {
         let node = self.function.node(place);
         match &node.op {
             Op::Spread(_) => self.may_be_of_nothing(node.args[0]),
-            Op::Each(Fun::Select) => true,
+            // A place that is chosen by a condition, or one number whether it holds or not.
+            Op::Each(Fun::Select) | Op::Constant(_) => true,
             _ => false,
         }
     }
