@@ -81,7 +81,7 @@ fn agrees(name: &str, text: &str, functions: &dyn Fn(&Program) -> Vec<FunName>, 
         form.map(|function| lowered.push(function)).is_ok()
     });
     if let Some((name, refusal)) = refused.iter().find(|(name, _)| !WITHOUT_FORM.contains(&name.as_str())) {
-        return Err(format!("{name} has no form: {refusal}").into());
+        return Err(format!("{name} has no form: {refusal}"));
     }
     let module = kind.text(&lowered, &|_| None, &Default::default()).map_err(|refusal| refusal.to_string())?;
     let calls: Vec<Call> = entries.iter().flat_map(|name| calls(program, name)).collect();
