@@ -18,11 +18,26 @@ pub enum Derivation {
     /// Lists of steps, each a function of one argument, and a sweep backward over them (*Denotationally correct, purely
     /// functional, efficient reverse-mode automatic differentiation*, Figs. 6-10).
     Unary,
+    /// Operations on whole arrays first, then the full Jacobian of these (*Dual-numbers reverse AD for functional array
+    /// languages*, Figs. 9-18).
+    DualArrays,
 }
 
 impl Derivation {
     /// All derivations, in the order of the papers.
-    pub const ALL: [Derivation; 6] = [
+    pub const ALL: [Derivation; 7] = [
+        Derivation::Jacobian,
+        Derivation::Tupled,
+        Derivation::Polymorphic,
+        Derivation::Split,
+        Derivation::Dual,
+        Derivation::Unary,
+        Derivation::DualArrays,
+    ];
+
+    /// The derivations that take every program that has derivatives. `dual-arrays` takes those that have a form in whole
+    /// arrays.
+    pub const OF_ALL_PROGRAMS: [Derivation; 6] = [
         Derivation::Jacobian,
         Derivation::Tupled,
         Derivation::Polymorphic,
@@ -45,6 +60,7 @@ impl Derivation {
             Derivation::Split => "split",
             Derivation::Dual => "dual",
             Derivation::Unary => "unary",
+            Derivation::DualArrays => "dual-arrays",
         }
     }
 

@@ -224,6 +224,13 @@ impl Run<'_> {
                 let count = dims.iter().product::<usize>();
                 Array { dims: dims.to_vec(), elements: (0..count).map(element).collect() }
             }
+            Op::Guarded(fun) => Array::of(dims, |i| match arg(0).at(i) {
+                Constant::Bool(true) => {
+                    let operands: Vec<Constant> = (1..node.args.len()).map(|k| arg(k).at(i).clone()).collect();
+                    apply(*fun, &operands).unwrap_or_else(|| panic!("{fun:?} of {operands:?}"))
+                }
+                _ => zero(node.scalar),
+            }),
             Op::Iota => Array::of(dims, |i| Constant::Integer(i[0] as i64)),
             Op::Spread(axes) => {
                 axes.iter().zip(&arg(0).dims).for_each(|(&axis, &n)| assert_eq!(dims[axis], n, "the axes of a spread"));

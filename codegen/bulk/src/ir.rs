@@ -12,6 +12,7 @@
 //! | node | value, at index `i ..` |
 //! | --- | --- |
 //! | `each op a b ..` | `op(a[i ..], b[i ..], ..)` |
+//! | `guarded op m a b ..` | the same where `m[i ..]`, otherwise 0 |
 //! | `iota` | `i` |
 //! | `spread axes a` | `a[j ..]`: axis k of a is axis `axes[k]` of the result |
 //! | `permute axes a` | axis k of the result is axis `axes[k]` of a |
@@ -90,6 +91,8 @@ pub enum Fun {
     Hash,
     /// The second argument where the first is true, otherwise the third.
     Select,
+    /// The argument, whose derivative is not asked for.
+    Stop,
     /// A function of the C library.
     Libm(Libm),
 }
@@ -172,6 +175,9 @@ pub enum Op {
     Constant(Constant),
     /// An operation on each element of arrays of one size.
     Each(Fun),
+    /// `[m, a, ..]`: an operation on the elements where m is true, zero elsewhere. What is not computed has no derivative,
+    /// so no infinite one that a zero is multiplied by. [`lower_for_derivation`](crate::lower_for_derivation) makes it.
+    Guarded(Fun),
     /// The Integers from 0 on, along the one dimension.
     Iota,
     /// The argument, repeated along the axes that are not named.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! lm::term --lower--> ir --emit--> NumPy, JAX, StableHLO
+//!                     ir --raise--> lm::term
 //! ```
 //!
 //! | module | what it holds |
@@ -10,6 +11,7 @@
 //! | [`scalar`] | the values of operations on numbers |
 //! | [`builder`] | the laws, and what is made once |
 //! | [`lower()`] | from terms to bulk programs |
+//! | [`raise()`] | from bulk programs back to terms, each operation a loop of its own |
 //! | [`interp`] | their meaning |
 //! | [`emit`] | their text in other languages |
 
@@ -18,10 +20,12 @@ pub mod emit;
 pub mod interp;
 pub mod ir;
 mod lower;
+mod raise;
 mod refusal;
 pub mod scalar;
 mod unused;
 mod verify;
 
-pub use lower::{Known, SizesOf, lower};
+pub use lower::{Known, SizesOf, lower, lower_for_derivation};
+pub use raise::raise;
 pub use refusal::{Reason, Refusal};

@@ -37,6 +37,8 @@ pub enum Reason {
     Size,
     /// An operation that the output has no form of.
     Operation,
+    /// A derivative by hand, of a function whose body would be differentiated.
+    ByHand,
 }
 
 impl Reason {
@@ -51,6 +53,7 @@ impl Reason {
         Reason::UnknownSize,
         Reason::Size,
         Reason::Operation,
+        Reason::ByHand,
     ];
 
     /// Returns the code of the error.
@@ -65,6 +68,7 @@ impl Reason {
             Reason::UnknownSize => "E316",
             Reason::Operation => "E317",
             Reason::Size => "E318",
+            Reason::ByHand => "E319",
         }
     }
 
@@ -81,6 +85,7 @@ impl Reason {
                 "take the size from an argument: the size of an array, or an Integer parameter; StableHLO needs it as a number, by `--specialise`"
             }
             Reason::Size => "give sizes that fit each other by `--specialise`",
+            Reason::ByHand => "call the function outside of what is differentiated",
             Reason::Operation => "`lmc compile --emit numpy` has all operations",
         }
     }

@@ -23,6 +23,16 @@ pub struct MapLeft {
     pub span: Span,
 }
 
+/// A function that has no form in whole arrays.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{source}")]
+pub struct InArrays {
+    /// The function whose derivative is made.
+    pub function: FunName,
+    /// What was met.
+    pub source: bulk::Refusal,
+}
+
 /// A strategy that does not come to an end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("the strategy `{strategy}` does not come to an end in `{function}`: {}", source.why)]
@@ -70,6 +80,9 @@ pub enum Error {
     /// A function whose linear maps no law applies.
     #[error(transparent)]
     MapLeft(#[from] Box<MapLeft>),
+    /// A function without a form in whole arrays, of the derivation `dual-arrays`.
+    #[error(transparent)]
+    NotInArrays(#[from] Box<InArrays>),
     /// A derivative of an external function.
     #[error("`{0}` is external, so its derivatives are unknown: write {1} by `def` or `edef`")]
     External(FunName, String),
@@ -119,6 +132,7 @@ impl Error {
             Error::MapLeft(left) => Some(&left.function),
             Error::OutOfFuel(endless) => Some(&endless.function),
             Error::Unfinished(unfinished) => Some(&unfinished.function),
+            Error::NotInArrays(refused) => Some(&refused.function),
             Error::External(function, _)
             | Error::NoGradient(function, _)
             | Error::Undefined(function)
@@ -132,6 +146,7 @@ impl Error {
             Error::MapLeft(left) => left.span,
             Error::OutOfFuel(endless) => endless.source.term,
             Error::Unfinished(unfinished) => unfinished.span,
+            Error::NotInArrays(refused) => refused.source.span,
             Error::NotDifferentiable(_) | Error::External(..) | Error::NoGradient(..) => return None,
             Error::Undefined(_) | Error::OfItself(_) => return None,
         };
@@ -144,7 +159,7 @@ impl Error {
             Error::OutOfFuel(endless) => Some(endless.place),
             Error::Unfinished(unfinished) => Some(unfinished.place),
             Error::MapLeft(_) | Error::NotDifferentiable(_) | Error::External(..) | Error::NoGradient(..) => None,
-            Error::Undefined(_) | Error::OfItself(_) => None,
+            Error::NotInArrays(_) | Error::Undefined(_) | Error::OfItself(_) => None,
         }
     }
 
@@ -154,6 +169,7 @@ impl Error {
             Error::NotDifferentiable(_) => "E301",
             Error::OutOfFuel(_) => "E303",
             Error::Unfinished(_) => "E508",
+            Error::NotInArrays(refused) => refused.source.reason.code(),
             Error::Undefined(_) => "E304",
             Error::MapLeft(_) => "E308",
             Error::External(..) => "E306",
@@ -173,6 +189,11 @@ impl From<Error> for Diagnostic {
             Error::Unfinished(unfinished) => {
                 diagnostic.label("this strategy").remedy(format!("after this stage, {}", unfinished.postcondition))
             }
+            Error::NotInArrays(refused) => diagnostic.remedy(format!(
+                "{}; or take another derivation for `{}`, such as `jacobian`",
+                refused.source.reason.remedy(),
+                refused.function.as_written()
+            )),
             _ => diagnostic,
         }
     }

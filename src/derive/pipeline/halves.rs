@@ -37,6 +37,7 @@ impl Pipeline {
     pub(in crate::derive) fn value_beside(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         // Simplifies the value like the derivative: only terms of the same form are recognised as equal.
         let source = self.source(of)?;
+        let source = if self.is_of_arrays(of) { self.in_arrays(&source)? } else { source };
         let value = self.simplest(source)?;
         let value = match mode {
             Mode::Forward => Def { body: without_checkpoints(&value.body), ..value },

@@ -11,6 +11,7 @@
 
 mod argument;
 mod arrays;
+mod bulk;
 mod check;
 mod conditions;
 mod dual;
@@ -179,7 +180,10 @@ impl Pipeline {
             Start::Function | Start::Calls(_) => self.source(&task.of),
             Start::Marked if self.has_maps(&task.of) => self.source(&task.of),
             Start::Marked => self.as_written(&task.of),
-            Start::Differentiable => self.differentiable(&task.of, task.direction()),
+            Start::Differentiable => {
+                let def = self.differentiable(&task.of, task.direction())?;
+                if self.is_of_arrays(&task.of) { self.in_arrays(&def) } else { Ok(def) }
+            }
             Start::Derivative(derivative) => self.unshared(&task.of, derivative, false),
             Start::Recipe(recipe, derivative) => {
                 self.unshared_by(recipe, &Task { derivative: Some(derivative.clone()), of: task.of.clone() })

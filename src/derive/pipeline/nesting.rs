@@ -14,7 +14,10 @@ const MOST_LEVELS: usize = 12;
 /// Chooses `tupled` for functions with deeper conditionals, unless the program chooses a derivation for them, or
 /// `derivation`, for all, is one that does not repeat branches.
 pub(super) fn choose_for_deep(program: &Program, derivation: Derivation, chosen: &mut IndexMap<FunName, Derivation>) {
-    if matches!(derivation, Derivation::Tupled | Derivation::Split | Derivation::Dual | Derivation::Unary) {
+    if matches!(
+        derivation,
+        Derivation::Tupled | Derivation::Split | Derivation::Dual | Derivation::Unary | Derivation::DualArrays
+    ) {
         return;
     }
     for def in program.defs.values().filter(|def| levels(&def.body, true) > MOST_LEVELS) {

@@ -31,6 +31,8 @@ pub struct Pipeline {
     pub(in crate::derive) watch: Watch,
     /// The results of recipes before sharing, from which other recipes start.
     pub(super) unshared: FxHashMap<(FunName, When), Def>,
+    /// The functions on whole arrays, for the derivation `dual-arrays`.
+    pub(super) in_arrays: FxHashMap<FunName, Def>,
     /// The calls that the program marks by `$inline`: the callee and the place.
     pub(super) marked: FxHashSet<(FunName, Span)>,
     /// The functions that pass on arrays that they are given.
@@ -78,6 +80,7 @@ impl Pipeline {
             chosen,
             watch,
             unshared: FxHashMap::default(),
+            in_arrays: FxHashMap::default(),
             marked,
             passing_on: FxHashSet::default(),
             with_arrays,

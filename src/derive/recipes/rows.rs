@@ -69,6 +69,25 @@ pub(super) static JACOBIAN: Recipe = Recipe {
     source: "working notes, Fig. 6",
 };
 
+/// The function on whole arrays.
+pub(super) static IN_ARRAYS: Recipe = Recipe {
+    when: When::Always,
+    from: Start::Differentiable,
+    steps: &[step("Bulk operations", &[])],
+    source: "paper 004, Figs. 9 to 11",
+};
+
+/// The full Jacobian of a function on whole arrays.
+pub(super) static DUAL_ARRAYS: Recipe = Recipe {
+    when: When::Always,
+    from: Start::Differentiable,
+    steps: &[
+        step("Dual arrays: values, then maps (unoptimised)", &[Pass::Normal, Pass::Jacobian]),
+        step("Dual arrays: values, then maps", &[Pass::Simplify("jacobian")]),
+    ],
+    source: "paper 004, Figs. 14 and 18",
+};
+
 /// The transposed Jacobian.
 pub(super) static TRANSPOSED: Recipe = Recipe {
     when: When::Always,

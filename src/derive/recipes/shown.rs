@@ -10,8 +10,8 @@ use super::dual::{DUAL, DUAL_COLUMNS, DUAL_GRADIENT};
 use super::pass::Pass;
 use super::recipe::{Recipe, Step};
 use super::rows::{
-    BY_MAP, CATEGORY, FORWARD, FORWARD_OF_STATES, JACOBIAN, NORMAL, POLYMORPHIC, POLYMORPHIC_R, REVERSE, SPLIT,
-    TANGENT, TRANSPOSED, TUPLED, UNARY, UNARY_FORM, VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
+    BY_MAP, CATEGORY, DUAL_ARRAYS, FORWARD, FORWARD_OF_STATES, IN_ARRAYS, JACOBIAN, NORMAL, POLYMORPHIC, POLYMORPHIC_R,
+    REVERSE, SPLIT, TANGENT, TRANSPOSED, TUPLED, UNARY, UNARY_FORM, VALUE_AND_COTANGENT, VALUE_AND_TANGENT,
 };
 use crate::derive::Derivation;
 use crate::derive::schedule::strategy;
@@ -105,6 +105,18 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
                 Shown::Way(&POLYMORPHIC_R, Derivative::PolymorphicR),
                 Shown::Way(&UNARY, Derivative::Vjp),
                 Shown::Whole("Reverse-mode derivative (CSE'd)", Derivative::Rev),
+            ];
+            &SHOWN
+        }
+        Derivation::DualArrays => {
+            static SHOWN: [Shown; 7] = [
+                ORIGINAL,
+                Shown::Form(&MAP_FREE),
+                Shown::Form(&IN_ARRAYS),
+                Shown::Way(&DUAL_ARRAYS, Derivative::D),
+                Shown::FirstOf(&[&FORWARD_OF_STATES, &FORWARD], Derivative::Fwd),
+                Shown::Way(&TRANSPOSED, Derivative::Dt),
+                Shown::Way(&REVERSE, Derivative::Rev),
             ];
             &SHOWN
         }

@@ -41,7 +41,8 @@ impl Builder {
             return Some(start);
         }
         let node = self.node(next).clone();
-        if !matches!(node.op, Op::Each(Fun::Select)) || node.args[2] != state {
+        // Of equal elements, the largest does not say which one the step takes.
+        if self.for_derivation || !matches!(node.op, Op::Each(Fun::Select)) || node.args[2] != state {
             return None;
         }
         let choice = self.choice(block, node.args[0], node.args[1], k)?;

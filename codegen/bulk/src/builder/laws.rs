@@ -88,15 +88,23 @@ impl Builder {
         self.make(Op::Each(fun), args.to_vec(), scalar, dims)
     }
 
+    /// Returns `op(a, ..)` where the first argument is true, and zero elsewhere.
+    pub fn guarded(&mut self, fun: Fun, args: &[Id]) -> Id {
+        if self.is_bool(args[0], true) {
+            return self.each(fun, &args[1..]);
+        }
+        let scalar = self.scalar_of(fun, &args[1..]);
+        self.make(Op::Guarded(fun), args.to_vec(), scalar, self.dims(args[0]))
+    }
+
     fn scalar_of(&self, fun: Fun, args: &[Id]) -> Scalar {
         match fun {
             Fun::Gt | Fun::Lt | Fun::Gte | Fun::Lte | Fun::Eq | Fun::Ne | Fun::And | Fun::Or | Fun::Not => Scalar::Bool,
             Fun::ToInteger => Scalar::Integer,
             Fun::ToFloat | Fun::BoolToFloat | Fun::Hash => Scalar::Float,
             Fun::Select => self.node(args[1]).scalar,
-            Fun::Add | Fun::Sub | Fun::Mul | Fun::Div | Fun::Neg | Fun::Abs | Fun::Sqrt | Fun::Powi | Fun::Libm(_) => {
-                self.node(args[0]).scalar
-            }
+            Fun::Add | Fun::Sub | Fun::Mul | Fun::Div | Fun::Neg | Fun::Abs => self.node(args[0]).scalar,
+            Fun::Sqrt | Fun::Powi | Fun::Stop | Fun::Libm(_) => self.node(args[0]).scalar,
         }
     }
 

@@ -40,6 +40,8 @@ pub struct Builder {
     known_sums: FxHashMap<(Id, usize), Id>,
     /// What numbers depend on, as far as that was asked.
     sources: FxHashMap<Id, Source>,
+    /// Whether the program is to be differentiated.
+    pub(crate) for_derivation: bool,
     /// The place of what is being lowered.
     pub(crate) span: Span,
 }
@@ -76,9 +78,9 @@ fn is_shared(op: &Op) -> bool {
 }
 
 impl Builder {
-    /// Returns a builder inside the block of a function.
-    pub fn new() -> Builder {
-        let mut builder = Builder::default();
+    /// Returns a builder inside the block of a function, which is to be differentiated or not.
+    pub fn new(for_derivation: bool) -> Builder {
+        let mut builder = Builder { for_derivation, ..Builder::default() };
         builder.open(false);
         builder
     }

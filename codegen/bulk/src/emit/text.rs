@@ -50,6 +50,7 @@ fn operation(op: &Op) -> String {
     match op {
         Op::Constant(c) => format!("{c:?}"),
         Op::Each(fun) => format!("each {fun:?}"),
+        Op::Guarded(fun) => format!("guarded {fun:?}"),
         Op::Contract(spec) => format!("contract {}", spec.einsum()),
         Op::If(_) => "if".into(),
         Op::Loop(_) => "loop".into(),

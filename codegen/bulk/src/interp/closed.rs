@@ -61,7 +61,13 @@ impl<'a> Closed<'a> {
         let function = self.run.function;
         let node = function.node(id);
         let is_total = match &node.op {
-            Op::Constant(_) | Op::Each(_) | Op::Iota | Op::Spread(_) | Op::Permute(_) | Op::Reverse(_) => true,
+            Op::Constant(_)
+            | Op::Each(_)
+            | Op::Guarded(_)
+            | Op::Iota
+            | Op::Spread(_)
+            | Op::Permute(_)
+            | Op::Reverse(_) => true,
             Op::Stack(_) | Op::Concat(_) => true,
             Op::Reduce(how, _) => !matches!(how, Reduction::Argmax | Reduction::Largest),
             // Others may read outside of an array, or depend on data.
@@ -94,7 +100,7 @@ impl<'a> Closed<'a> {
         let node = self.run.function.node(id);
         let of = |k: usize| &self.run.array(node.args[k]).dims;
         match &node.op {
-            Op::Each(_) => (0..node.args.len()).all(|k| of(k) == dims),
+            Op::Each(_) | Op::Guarded(_) => (0..node.args.len()).all(|k| of(k) == dims),
             Op::Spread(axes) => axes.iter().zip(of(0)).all(|(&axis, &n)| dims[axis] == n),
             Op::Stack(_) => (1..node.args.len()).all(|k| of(k) == of(0)),
             Op::Concat(axis) => of(0).iter().zip(of(1)).enumerate().all(|(k, (n, m))| k == *axis || n == m),

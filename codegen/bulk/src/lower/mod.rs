@@ -54,12 +54,30 @@ pub enum SizesOf {
 ///
 /// Errors: the function, or one that it calls, has no bulk form.
 pub fn lower(program: &Program, name: &FunName, known: &Known, sizes_of: SizesOf) -> Result<Function, Refusal> {
+    lowered(program, name, known, sizes_of, false)
+}
+
+/// Returns a function of a program in a bulk form that is to be differentiated: partial derivatives count only where the
+/// program computes a value, and where two values are equal the derivative is that of the one that it takes.
+///
+/// Errors: as [`lower`].
+pub fn lower_for_derivation(program: &Program, name: &FunName) -> Result<Function, Refusal> {
+    lowered(program, name, &Known::default(), SizesOf::Data, true)
+}
+
+fn lowered(
+    program: &Program,
+    name: &FunName,
+    known: &Known,
+    sizes_of: SizesOf,
+    for_derivation: bool,
+) -> Result<Function, Refusal> {
     let def = &program.defs[name];
     let mut lowering = Lowering {
         program,
         known,
         sizes_of,
-        b: Builder::new(),
+        b: Builder::new(for_derivation),
         sizes: Vec::new(),
         active: Vec::new(),
         mask: None,

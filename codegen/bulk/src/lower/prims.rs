@@ -109,6 +109,9 @@ impl Lowering<'_> {
                 let part = |part: &Value| Value::Tensor { sizes: sizes.to_vec(), element: Box::new(part.clone()) };
                 Value::Tuple(element.tuple().iter().map(part).collect())
             }
+            (Prim::StopGradient, [x]) if self.b.for_derivation => {
+                x.map(&mut |array| self.each(Fun::Stop, std::slice::from_ref(array)))
+            }
             (Prim::StopGradient, [x]) => x.clone(),
             (Prim::Print | Prim::Trace | Prim::Bench, _) => {
                 return self.refuse(Reason::Effect, format!("`{}` has no form in arrays", p.name()));

@@ -37,11 +37,24 @@ impl Lowering<'_> {
 
     /// Returns `op(a, ..)` of arrays with the same sizes of their own, or numbers.
     pub(super) fn each(&mut self, fun: Fun, args: &[Array]) -> Array {
+        if let Some(mask) = self.mask.clone().filter(|_| self.b.for_derivation && has_poles(fun)) {
+            return self.guarded(fun, mask, args);
+        }
         let axes = Self::union(&args.iter().collect::<Vec<_>>());
         let widest = args.iter().max_by_key(|array| self.own(array).len()).expect("an operand");
         let own = self.own(widest);
         let ids: Vec<Id> = args.iter().map(|array| self.align_to(array, &axes, &own)).collect();
         Array { id: self.b.each(fun, &ids), axes }
+    }
+
+    /// Returns `op(args)` where a mask holds, element by element.
+    fn guarded(&mut self, fun: Fun, mask: Array, args: &[Array]) -> Array {
+        let all = [std::slice::from_ref(&mask), args].concat();
+        let axes = Self::union(&all.iter().collect::<Vec<_>>());
+        let widest = args.iter().max_by_key(|array| self.own(array).len()).expect("an operand");
+        let own = self.own(widest);
+        let ids: Vec<Id> = all.iter().map(|array| self.align_to(array, &axes, &own)).collect();
+        Array { id: self.b.guarded(fun, &ids), axes }
     }
 
     /// Returns `op(x, y)` of two values of one type, component by component.
@@ -168,4 +181,9 @@ impl Lowering<'_> {
         let chosen = self.b.conditional(same, [then, otherwise]);
         Array { id: self.b.part(chosen, 0, Scalar::Bool, dims), axes: equal.axes }
     }
+}
+
+/// Returns whether an operation on Floats may have an infinite partial derivative.
+fn has_poles(fun: Fun) -> bool {
+    matches!(fun, Fun::Div | Fun::Sqrt | Fun::Powi | Fun::Libm(_))
 }

@@ -154,6 +154,9 @@ impl Printer<'_, '_> {
             Op::Input(_) | Op::InputSize(..) | Op::Parameter | Op::If(_) | Op::Loop(_) | Op::Part(_) | Op::Check(_) => {
                 unreachable!("{:?} has a variable", node.op)
             }
+            Op::Guarded(_) => {
+                unreachable!("{:?} is for derivations", node.op)
+            }
         }
     }
 
@@ -246,6 +249,7 @@ impl Printer<'_, '_> {
                 Err(helper) => self.helper(helper, args),
             },
             Fun::And | Fun::Or | Fun::Not | Fun::Abs | Fun::Select => unreachable!("{fun:?} has a text of its own"),
+            Fun::Stop => unreachable!("{fun:?} is for derivations"),
         }
     }
 

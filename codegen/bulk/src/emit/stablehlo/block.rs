@@ -72,6 +72,7 @@ impl Printer<'_> {
             | Op::If(_)
             | Op::Loop(_)
             | Op::Part(_)
+            | Op::Guarded(_)
             | Op::Check(_) => unreachable!("{:?} is no operation on arrays", node.op),
         }
     }
