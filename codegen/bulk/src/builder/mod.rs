@@ -214,6 +214,8 @@ impl Builder {
             // A number is the same everywhere, also as a size.
             Op::Constant(_) => 0,
             _ if key.is_none() => self.scopes.len() - 1,
+            // Before a loop there may be no such element, where the loop has no steps.
+            Op::At(_) | Op::Slice(_) if self.for_derivation => self.scopes.len() - 1,
             _ => floor.max(of(&args)).max(of(&dims)),
         };
         let id = self.push(op, args, scalar, dims, depth, true);

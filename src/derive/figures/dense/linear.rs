@@ -76,9 +76,12 @@ impl Pipeline {
         let both = self.watch.steps_with("hoist_residuals", &both, supply, &facts, |supply, rewrites| {
             hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply, rewrites)
         });
-        let bind = Binding { pattern: Pattern::Var(s), rhs: point };
         let halves = partial_eval::cut(&both.body, FxHashSet::from_iter([v.id()]), supply);
-        let result = halves.result.args_of(&Op::Tuple).expect("the value beside the derivative").to_vec();
+        let Some(result) = halves.result.args_of(&Op::Tuple).map(<[Expr]>::to_vec) else {
+            // A conditional gives both.
+            return self.linear_by_call(f, mode, point);
+        };
+        let bind = Binding { pattern: Pattern::Var(s), rhs: point };
         let mut early = [vec![bind], halves.forward].concat();
         let value = self.bound(&mut early, "y", result[0].clone());
         Ok(Linear { early, value, direction: v, late: halves.reverse, result: result[1].clone() })
