@@ -1,4 +1,4 @@
-//! All derivations give the same derivatives, to 1e-10: of the demos, of the programs of `cases/gradcheck`, and of
+//! All derivations that take every program give the same derivatives, to 1e-10: of the demos, of the programs of `cases/gradcheck`, and of
 //! random programs. Where one differs, or fails where the first does not, the smallest program found is shown.
 
 use super::each::{self, Outcome, alone};
@@ -44,7 +44,7 @@ const CANCELLED: f64 = 1e-6;
 const SIZE: i64 = 5;
 
 /// The four derivatives to compare, by name.
-type Derivatives = Vec<(FunName, Result<Value, String>)>;
+pub(super) type Derivatives = Vec<(FunName, Result<Value, String>)>;
 
 fn of_demo(demo: &Demo) -> Outcome {
     let f = FunName::base(demo.fun);
@@ -108,12 +108,12 @@ fn of_random_programs() {
     assert_eq!(made, count as usize, "programs with all four derivatives");
 }
 
-type Functions<'a> = &'a (dyn Fn(&Pipeline) -> Vec<FunName> + Sync);
+pub(super) type Functions<'a> = &'a (dyn Fn(&Pipeline) -> Vec<FunName> + Sync);
 
 /// Returns the derivatives of the first derivation. Panics with the smallest program found if another one disagrees.
 fn agree(name: &str, text: &str, functions: Functions) -> Result<Derivatives, String> {
     let first = derivatives(text, Derivation::default(), functions);
-    for other in Derivation::ALL.into_iter().filter(|d| *d != Derivation::default()) {
+    for other in Derivation::OF_ALL_PROGRAMS.into_iter().filter(|d| *d != Derivation::default()) {
         let Some(why) = difference(&first, &derivatives(text, other, functions)) else { continue };
         let differ = |text: &str| {
             let first = derivatives(text, Derivation::default(), functions);
@@ -154,7 +154,7 @@ pub(super) fn is_close(a: &Value, b: &Value) -> bool {
 
 /// `[fwd f]`, `[rev f]`, `[jvp f]` and `[vjp f]` of functions at a point where they have a value. What panics is an
 /// error, too.
-fn derivatives(text: &str, derivation: Derivation, functions: Functions) -> Result<Derivatives, String> {
+pub(super) fn derivatives(text: &str, derivation: Derivation, functions: Functions) -> Result<Derivatives, String> {
     let all = || with_large_stack(|| derivatives_or_panic(text, derivation, functions));
     catch_unwind(AssertUnwindSafe(all)).unwrap_or_else(|_| Err("panics".into()))
 }
@@ -170,7 +170,7 @@ fn derivatives_or_panic(text: &str, derivation: Derivation, functions: Functions
             [(Derivative::Fwd, &ds), (Derivative::Rev, &dr), (Derivative::Jvp, &ds), (Derivative::Vjp, &dr)]
         {
             let name = f.derived(derived);
-            let made = p.require(&name).map_err(|error| error.to_string());
+            let made = p.require(&name).map_err(|error| format!("{}: {error}", error.code()));
             let value = made.and_then(|()| Ok(call(&p, &name, &[point.clone(), direction.clone()])?.0));
             all.push((name, value));
         }

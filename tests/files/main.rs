@@ -16,6 +16,7 @@ mod derivations;
 mod derivatives;
 mod derivatives_of_arrays;
 mod dual;
+mod dual_arrays;
 mod each;
 mod errors;
 mod gradcheck;
@@ -53,6 +54,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     derivatives::tests,
     derivatives_of_arrays::tests,
     dual::tests,
+    dual_arrays::tests,
     errors::tests,
     gradcheck::tests,
     headers::tests,

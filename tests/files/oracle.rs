@@ -37,7 +37,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn by_number(number: usize) -> Derivation {
-    Derivation::ALL[number % Derivation::ALL.len()]
+    Derivation::OF_ALL_PROGRAMS[number % Derivation::OF_ALL_PROGRAMS.len()]
 }
 
 /// Shows what was seen; nothing is no comparison.
@@ -55,7 +55,7 @@ fn case(number: usize, path: &Path) -> Outcome {
     seen(oracle::program(
         &files::text(path),
         by_number(number),
-        (number / Derivation::ALL.len()).is_multiple_of(SPREAD),
+        (number / Derivation::OF_ALL_PROGRAMS.len()).is_multiple_of(SPREAD),
     )?)
 }
 
@@ -64,12 +64,12 @@ fn ignored(test: Trial) -> Trial {
 }
 
 fn demo_by_all(demo: &Demo) -> Outcome {
-    Derivation::ALL.into_iter().try_for_each(|derivation| seen(oracle::demo(demo, derivation)?))
+    Derivation::OF_ALL_PROGRAMS.into_iter().try_for_each(|derivation| seen(oracle::demo(demo, derivation)?))
 }
 
 fn case_by_all(path: &Path) -> Outcome {
     let text = files::text(path);
-    Derivation::ALL.into_iter().try_for_each(|derivation| seen(oracle::program(&text, derivation, true)?))
+    Derivation::OF_ALL_PROGRAMS.into_iter().try_for_each(|derivation| seen(oracle::program(&text, derivation, true)?))
 }
 
 fn main(path: &Path) -> Outcome {

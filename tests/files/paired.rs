@@ -177,7 +177,7 @@ fn stages_read_back(path: &Path) -> Outcome {
 
 /// Every demo has stages by every derivation, each derivation its own.
 fn has_stages_by_every_derivation(demo: &Demo) -> Outcome {
-    let headings = Derivation::ALL.map(|derivation| {
+    let headings = Derivation::OF_ALL_PROGRAMS.map(|derivation| {
         let (mut p, _) = pipeline(demo.name, demo.text, derivation);
         let stages = p.stages(&FunName::base(demo.fun), false);
         let stages = stages.unwrap_or_else(|error| panic!("{}, {}: {error}", demo.name, derivation.name()));
@@ -223,7 +223,7 @@ fn a_fold_with_its_tangent_is_one_loop() {
         (interpreter.counts.arithmetic(), interpreter.counts.moves)
     };
     // sin, cos, and five multiplications and additions for each step; nothing is written.
-    for derivation in Derivation::ALL {
+    for derivation in Derivation::OF_ALL_PROGRAMS {
         assert_eq!(counts(derivation), (700, 0), "{}", derivation.name());
     }
 }

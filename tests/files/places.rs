@@ -18,7 +18,7 @@ use native::{Jit, SourceInfo};
 /// The tests.
 pub fn tests() -> Vec<Trial> {
     let places = "places::every_term_of_a_derivative_has_a_place";
-    let mut tests = each::demo(places, |demo| Derivation::ALL.into_iter().try_for_each(|d| has_places(demo, d)));
+    let mut tests = each::demo(places, |demo| Derivation::OF_ALL_PROGRAMS.into_iter().try_for_each(|d| has_places(demo, d)));
     for (number, (body, failing)) in PROGRAMS.iter().enumerate() {
         let is_there = || is_at_its_place(body, failing);
         tests.push(each::row(
@@ -158,7 +158,7 @@ fn fails(d: &Derivative, failing: &[Derivative], derivation: Derivation) -> bool
 /// By each derivation.
 fn is_at_its_place(body: &str, failing: &[Derivative]) -> Outcome {
     let wrong: Vec<String> =
-        Derivation::ALL.into_iter().flat_map(|derivation| wrong(body, failing, derivation)).collect();
+        Derivation::OF_ALL_PROGRAMS.into_iter().flat_map(|derivation| wrong(body, failing, derivation)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 

@@ -23,7 +23,7 @@ use std::path::Path;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
-    let of = |demo: &'static Demo| Derivation::ALL.map(|derivation| (demo, derivation));
+    let of = |demo: &'static Demo| Derivation::OF_ALL_PROGRAMS.map(|derivation| (demo, derivation));
     let demos = DEMOS.iter().flat_map(of).map(|(demo, derivation)| {
         let name = format!("{}_{}", demo.name, derivation.name());
         // One value of its gradient along each direction takes the naive evaluator minutes: for the campaign.
@@ -64,7 +64,7 @@ fn of_demo(demo: &Demo, derivation: Derivation) -> Outcome {
 /// Checks the derivations of the function `f` of a program.
 fn of_case(path: &Path) -> Outcome {
     let f = FunName::base("f");
-    for derivation in Derivation::ALL {
+    for derivation in Derivation::OF_ALL_PROGRAMS {
         let mut p = pipeline(&files::text(path), derivation)?;
         let point = Random::new(1).point(&p.program().defs[&f].fun.argument());
         holds(&mut p, &f, Plan { point: &point, spread: 1 }).map_err(|why| format!("{derivation:?}: {why}"))?;
@@ -139,7 +139,7 @@ fn of_random_programs() {
     let programs = (0..).map(|number| generate_scaled::program(seed, number)).filter(|text| text.len() <= LONGEST);
     let mut evaluated = 0;
     for (number, text) in programs.take(count).enumerate() {
-        let derivation = Derivation::ALL[number % Derivation::ALL.len()];
+        let derivation = Derivation::OF_ALL_PROGRAMS[number % Derivation::OF_ALL_PROGRAMS.len()];
         println!("program {number} by {derivation:?}:\n{text}");
         let f = FunName::base("f");
         let checked = pipeline(&text, derivation).and_then(|mut p| {

@@ -468,7 +468,7 @@ pub fn generated(number: u64) -> Generated {
 /// Errors: the call that differs, of the smallest program found.
 pub fn random(number: u64) -> Result<Tally, String> {
     let made = generated(number);
-    let derivation = Derivation::ALL[number as usize / KINDS.len() % Derivation::ALL.len()];
+    let derivation = Derivation::OF_ALL_PROGRAMS[number as usize / KINDS.len() % Derivation::OF_ALL_PROGRAMS.len()];
     let (tally, result) = random_program_agrees(&made, &made.text, derivation);
     let Err(why) = result else { return Ok(tally) };
     let fails = |text: &str| random_program_agrees(&made, text, derivation).1.is_err_and(is_difference);

@@ -27,7 +27,7 @@ const CANCELLED: f64 = 1e-4;
 
 /// The number of choices of each kind.
 pub const KINDS: [usize; 7] =
-    [4, LANES.len(), CHECKS.len(), FORWARD.len(), MATH.len(), Derivation::ALL.len(), CHECKPOINT.len()];
+    [4, LANES.len(), CHECKS.len(), FORWARD.len(), MATH.len(), Derivation::OF_ALL_PROGRAMS.len(), CHECKPOINT.len()];
 
 /// A way, and how derivatives are made.
 pub type Chosen = (Choices, Way);
@@ -47,13 +47,13 @@ pub fn drawn(random: &mut SplitMix) -> Chosen {
 }
 
 fn choices(row: &Row) -> Choices {
-    Choices { derivation: Derivation::ALL[row[5]], checkpoint: CHECKPOINT[row[6]], ..Choices::default() }
+    Choices { derivation: Derivation::OF_ALL_PROGRAMS[row[5]], checkpoint: CHECKPOINT[row[6]], ..Choices::default() }
 }
 
 fn way(row: &Row) -> Way {
     let [opt_level, lanes, checks, forward, math, derivation, checkpoint] = *row;
     let (lanes, checks, forward, math) = (LANES[lanes], CHECKS[checks], FORWARD[forward], MATH[math]);
-    let derivation = Derivation::ALL[derivation].name();
+    let derivation = Derivation::OF_ALL_PROGRAMS[derivation].name();
     let checkpoint = CHECKPOINT[checkpoint];
     let name = format!("O{opt_level}, {lanes:?}, {checks:?}, {forward:?}, {math:?}, {derivation}, {checkpoint}");
     let options = Options { opt_level: opt_level as u8, lanes, checks, forward, math, grain: 1, ..Options::default() };

@@ -182,7 +182,7 @@ fn random_strategies_end_and_change_no_value() {
             let shown = format!("round {round} of LMC_SEED={}:\n{text}", random::seed());
             let by = strategies(&text);
             let (program, functions) = &programs[draw.below(programs.len())];
-            let derivation = Derivation::ALL[draw.below(Derivation::ALL.len())];
+            let derivation = Derivation::OF_ALL_PROGRAMS[draw.below(Derivation::OF_ALL_PROGRAMS.len())];
             agree += usize::from(agreeing(program, functions, derivation, &by, &shown) > 0);
             tried += 1;
             if round % 8 == 0 {
@@ -200,7 +200,7 @@ fn the_variants_change_no_value() {
         for (name, text) in lm::strategy::VARIANTS {
             let by = strategies(text);
             for (program, functions) in &programs() {
-                for derivation in Derivation::ALL {
+                for derivation in Derivation::OF_ALL_PROGRAMS {
                     let mut pipeline = pipeline(program, derivation, by.clone());
                     for f in functions {
                         let made = gradcheck::prepare(&mut pipeline, f);

@@ -40,6 +40,8 @@ pub struct Builder {
     known_sums: FxHashMap<(Id, usize), Id>,
     /// What numbers depend on, as far as that was asked.
     sources: FxHashMap<Id, Source>,
+    /// The first place where two sizes are taken to be one, and nothing says so.
+    pub(crate) unsure: Option<Span>,
     /// Whether the program is to be differentiated.
     pub(crate) for_derivation: bool,
     /// The place of what is being lowered.
@@ -159,9 +161,19 @@ impl Builder {
         id
     }
 
-    /// Requires that two sizes are one, in this block.
-    pub fn equate(&mut self, a: Id, b: Id) {
-        self.require_same(a, b);
+    /// Requires that two sizes are one, in this block, though the program does not ask for it. Derivatives do not see
+    /// checks, so in a program that is to be differentiated they must be known to be one.
+    pub fn assume_same(&mut self, a: Id, b: Id) -> Id {
+        if self.size(a) != self.size(b) {
+            self.unsure.get_or_insert(self.span);
+        }
+        self.require_same(a, b)
+    }
+
+    /// The same in the block of a loop. What is known before the loop is checked there, with the number of steps.
+    pub fn assume_same_in_loop(&mut self, a: Id, b: Id) -> Id {
+        let is_known_before = [a, b].iter().all(|&size| self.is_outer(self.size(size)));
+        if is_known_before { self.require_same(a, b) } else { self.assume_same(a, b) }
     }
 
     /// Requires that two sizes are one. From here on they are, in this block.

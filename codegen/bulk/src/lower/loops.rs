@@ -65,7 +65,7 @@ impl Lowering<'_> {
             for ((array, axes), &id) in next.leaves().iter().zip(&axes).zip(&ids) {
                 let result = self.align(array, axes);
                 let sizes = self.b.dims(id).into_iter().zip(self.b.dims(result)).collect::<Vec<_>>();
-                sizes.into_iter().for_each(|(n, m)| self.b.equate(n, m));
+                sizes.into_iter().for_each(|(n, m)| _ = self.b.assume_same_in_loop(n, m));
                 results.push(result);
             }
             results.extend(kept.iter().flat_map(Value::leaves).map(|array| array.id));
@@ -156,7 +156,7 @@ impl Lowering<'_> {
         // The loop requires so of each step; without steps, the states would have sizes that the first has not.
         for (first, rest) in &arrays {
             let sizes = self.own(first).into_iter().zip(self.own(rest).into_iter().skip(1)).collect::<Vec<_>>();
-            sizes.into_iter().for_each(|(n, m)| self.b.equate(n, m));
+            sizes.into_iter().for_each(|(n, m)| _ = self.b.require_same(n, m));
         }
         let joined = |(first, rest): &(Array, Array)| {
             let axes = rest.axes.clone();

@@ -97,6 +97,10 @@ fn lowered(
         parameters.push(Parameter { name: x.name().clone(), shape });
     }
     let value = lowering.expr(&def.body)?;
+    if let Some(span) = lowering.b.unsure.filter(|_| for_derivation) {
+        lowering.b.span = span;
+        return lowering.refuse(Reason::Jagged, "a state, or the value of a branch, may have another size");
+    }
     let mut results = Vec::new();
     let result = lowering.results(&value, &mut results);
     let body = lowering.b.close(results);

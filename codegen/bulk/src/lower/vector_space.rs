@@ -170,7 +170,7 @@ impl Lowering<'_> {
 
     fn equal_if_sizes_are(&mut self, same: Id, (n, a): (&[Id], &Value), (m, b): (&[Id], &Value)) -> Array {
         self.b.open(true);
-        n.iter().zip(m).for_each(|(&n, &m)| self.b.equate(n, m));
+        n.iter().zip(m).for_each(|(&n, &m)| _ = self.b.require_same(n, m));
         let equal = self.equal(a, b);
         let then = self.b.close(vec![equal.id]);
         self.b.open(true);

@@ -57,12 +57,11 @@ impl Raising<'_> {
                     .iter()
                     .rev()
                     .fold(first, |first, n| Expr::conditional(has_first(n), first, Expr::integer(0)));
-                let all = self.bind("n", of_first);
+                let mut all = self.bind("n", of_first);
                 if level > 0 {
-                    let equal = self.all_equal(&before, &mut |_, index| size(tensor.read(index)), &all, &[]);
-                    let count = Expr::conditional(equal, Expr::integer(1), Expr::integer(0));
-                    let check = Expr::prim(Prim::SameSize, [count, Expr::integer(1)]);
-                    self.scope().checks.push(check);
+                    // It is a part of the number, as derivatives do not see checks.
+                    all = self.checked_equal(&before, &mut |index| size(tensor.read(index)), all, &[]);
+                    all = self.bind("n", all);
                 }
                 sizes.push(all);
             }
@@ -76,25 +75,24 @@ impl Raising<'_> {
         }
     }
 
-    /// Returns whether the numbers at all indices below some sizes are one number.
-    fn all_equal(
+    /// Returns a number, after a check that the numbers at all indices below some sizes are this one.
+    fn checked_equal(
         &mut self,
         sizes: &[Expr],
-        number: &mut dyn FnMut(&mut Self, &[Expr]) -> Expr,
-        one: &Expr,
+        number: &mut dyn FnMut(&[Expr]) -> Expr,
+        one: Expr,
         index: &[Expr],
     ) -> Expr {
         let [n, rest @ ..] = sizes else {
-            let number = number(self, index);
-            return Expr::prim(Prim::Eq, [number, one.clone()]);
+            let same = Expr::prim(Prim::SameSize, [number(index), one.clone()]);
+            return Expr::app(lm::term::Op::Assert, vec![same, one]);
         };
         let i = self.supply.fresh("i", Type::Integer);
         let steps = Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), Expr::var(&i))]);
-        let q = self.supply.fresh("q", Type::tuple([Type::Bool, Type::Integer]));
+        let q = self.supply.fresh("q", Type::tuple([Type::Integer, Type::Integer]));
         let [so_far, i] = [1, 2].map(|k| Expr::get(k, Expr::var(&q)));
-        let here = self.all_equal(rest, number, one, &[index, &[i]].concat());
-        let step = Expr::lam(q, Expr::prim(Prim::And, [so_far, here]));
-        Expr::prim(Prim::Fold, [step, Expr::constant(lm::term::Constant::Bool(true)), steps])
+        let step = self.checked_equal(rest, number, so_far, &[index, &[i]].concat());
+        Expr::prim(Prim::Fold, [Expr::lam(q, step), one, steps])
     }
 
     /// Returns a value of a type at an index of the tensors around it, made of the next results.

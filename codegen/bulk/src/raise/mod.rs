@@ -30,7 +30,7 @@ use std::sync::Arc;
 ///
 /// Errors: a part of the value has no arrays, so nothing tells its size.
 pub fn raise(function: &Function, def: &Def, supply: &mut Supply) -> Result<Def, Refusal> {
-    let mut raising = Raising { function, supply, readers: vec![None; function.nodes.len()], scopes: vec![] };
+    let mut raising = Raising { function, supply, readers: vec![None; function.nodes.len()], uses: uses(function), scopes: vec![] };
     raising.scopes.push(Scope::default());
     raising.arguments(&def.params);
     raising.nodes(&function.body);
@@ -46,6 +46,8 @@ struct Raising<'a> {
     supply: &'a mut Supply,
     /// How the value of each node is read, by number.
     readers: Vec<Option<Reader>>,
+    /// How often each node is read.
+    uses: Vec<usize>,
     scopes: Vec<Scope>,
 }
 
@@ -55,6 +57,8 @@ struct Scope {
     bindings: Vec<Binding>,
     /// Bools that are true, or fail.
     checks: Vec<Expr>,
+    /// Indices that are checked, with the sizes that they are below.
+    inside: Vec<(Id, Id)>,
 }
 
 impl Raising<'_> {
@@ -64,7 +68,7 @@ impl Raising<'_> {
 
     /// Returns the present block, with a result; its checks come first.
     fn close(&mut self, result: Expr) -> Expr {
-        let Scope { bindings, checks } = self.scopes.pop().expect("a block is open");
+        let Scope { bindings, checks, .. } = self.scopes.pop().expect("a block is open");
         let assert = |result, check| Expr::app(lm::term::Op::Assert, vec![check, result]);
         Expr::block(bindings, checks.into_iter().rev().fold(result, assert))
     }
@@ -103,12 +107,15 @@ impl Raising<'_> {
             Op::Check(failure) => {
                 let check = self.check(node.args[0], failure).placed_throughout(node.span);
                 self.scope().checks.push(check);
+                if let Some(pair) = self.inside(node.args[0]) {
+                    self.scope().inside.push(pair);
+                }
             }
             Op::If(blocks) => self.conditional(id, blocks),
             Op::Loop(block) => self.repeat(id, block),
             // The conditional or the loop has set it.
             Op::Part(_) => {}
-            op if reading::is_place(op) => {}
+            _ if self.is_part_of_index(id) => {}
             _ => {
                 let value = self.value(id).placed_throughout(node.span);
                 let value = self.bind(name, value);
@@ -174,6 +181,40 @@ impl Raising<'_> {
         }
     }
 
+    /// Returns the index and the size of a condition, if it says that all of an index is inside of an array.
+    fn inside(&self, condition: Id) -> Option<(Id, Id)> {
+        use crate::ir::{Fun, Reduction};
+        let node = self.function.node(condition);
+        let below = |id: Id| {
+            let node = self.function.node(id);
+            (node.op == Op::Each(Fun::Lt)).then(|| (self.repeated(node.args[0]), self.repeated(node.args[1])))
+        };
+        match node.op {
+            Op::Reduce(Reduction::All, _) => self.inside(node.args[0]),
+            Op::Each(Fun::And) => {
+                let low = self.function.node(node.args[0]);
+                let (k, n) = below(node.args[1])?;
+                let begins = low.op == Op::Each(Fun::Lte)
+                    && self.function.number(self.repeated(low.args[0])) == Some(0)
+                    && self.repeated(low.args[1]) == k;
+                begins.then_some((k, n))
+            }
+            _ => below(condition).filter(|(k, _)| self.function.number(*k).is_some_and(|k| k >= 0)),
+        }
+    }
+
+    /// Returns the array that is only repeated along some axes.
+    fn repeated(&self, id: Id) -> Id {
+        let node = self.function.node(id);
+        if matches!(node.op, Op::Spread(_)) { self.repeated(node.args[0]) } else { id }
+    }
+
+    /// Returns whether an index is known to be inside of a dimension of a size.
+    fn is_checked(&self, place: Id, size: Id) -> bool {
+        let pair = (self.repeated(place), size);
+        self.runs_over(place, size) || self.scopes.iter().any(|scope| scope.inside.contains(&pair))
+    }
+
     /// Returns k and n of `0 <= k and k < n`, if these are the conditions, and numbers.
     fn is_range(&self, conditions: &[Id]) -> Option<(Id, Id)> {
         let [low, high] = [conditions[0], conditions[1]].map(|id| self.function.node(id));
@@ -216,6 +257,7 @@ impl Raising<'_> {
     fn repeat(&mut self, id: Id, block: &Block) {
         let node = self.function.node(id);
         let (n, starts) = (self.at(node.args[0], &[]), &node.args[1..]);
+        let n = self.steps(block, n);
         let kept = &block.results[starts.len()..];
         let start = tuple_or_one(starts.iter().map(|&start| self.whole(start)).collect());
         let i = self.supply.fresh("i", Type::Integer);
@@ -257,6 +299,27 @@ impl Raising<'_> {
             });
         }
         self.set_parts(id, readers);
+    }
+
+    /// Returns the number of steps of a loop. Where there are any, it comes after the checks of sizes in the loop that are
+    /// known before: it is a number that derivatives use, and they do not see checks.
+    fn steps(&mut self, block: &Block, n: Expr) -> Expr {
+        let is_before = |id: &Id| !block.nodes.contains(id) && !block.parameters.contains(id);
+        let mut checked = n.clone();
+        for &id in block.nodes.iter().rev() {
+            let node = self.function.node(id);
+            let Op::Check(Failure::Size) = node.op else { continue };
+            let equal = self.function.node(node.args[0]);
+            if equal.op == Op::Each(crate::ir::Fun::Eq) && equal.dims.is_empty() && equal.args.iter().all(is_before) {
+                let same = self.check(node.args[0], &Failure::Size).placed_throughout(node.span);
+                checked = Expr::app(lm::term::Op::Assert, vec![same, checked]);
+            }
+        }
+        if checked == n {
+            return n;
+        }
+        let any = Expr::prim(Prim::Lt, [Expr::integer(0), n.clone()]);
+        self.bind("n", Expr::conditional(any, checked, n))
     }
 
     /// Names the arrays of a state.
@@ -301,6 +364,18 @@ impl Raising<'_> {
         let part = |k| (others.len() > 1).then_some(k);
         ranks.iter().enumerate().map(|(k, &rank)| Reader::of_steps(stacked.clone(), false, part(k), rank)).collect()
     }
+}
+
+/// Returns how often each node is read.
+fn uses(function: &Function) -> Vec<usize> {
+    let mut uses = vec![0; function.nodes.len()];
+    let mut read = |id: &Id| uses[id.index()] += 1;
+    function.body.results.iter().for_each(&mut read);
+    for (id, node) in function.nodes.iter().enumerate() {
+        node.args.iter().chain(&node.dims).for_each(&mut read);
+        function.blocks(Id(id as u32)).iter().for_each(|block| block.results.iter().for_each(&mut read));
+    }
+    uses
 }
 
 fn tuple_or_one(mut parts: Vec<Expr>) -> Expr {

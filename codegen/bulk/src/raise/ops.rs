@@ -120,7 +120,7 @@ impl Raising<'_> {
             let mut numbers = before.to_vec();
             for (&place, &size) in places.iter().zip(&of_dims[axis..]) {
                 let e = cx.at(place, own);
-                if !cx.runs_over(place, size) {
+                if !cx.is_checked(place, size) {
                     inside.push(is_inside(&e, cx.at(size, &[])));
                 }
                 numbers.push(e);
@@ -135,7 +135,7 @@ impl Raising<'_> {
     }
 
     /// Returns whether an index runs over all places of a dimension of a size, from the first one on.
-    fn runs_over(&self, place: Id, size: Id) -> bool {
+    pub(super) fn runs_over(&self, place: Id, size: Id) -> bool {
         let node = self.function.node(place);
         match node.op {
             Op::Iota => node.dims[0] == size,
@@ -156,7 +156,7 @@ impl Raising<'_> {
             let mut numbers: Vec<Expr> = places.iter().map(|&place| cx.at(place, own)).collect();
             let mut inside = Vec::new();
             for ((e, &place), &size) in numbers.iter().zip(places).zip(&base_dims) {
-                if !cx.runs_over(place, size) {
+                if !cx.is_checked(place, size) {
                     inside.push(is_inside(e, cx.at(size, &[])));
                 }
             }
@@ -214,7 +214,7 @@ impl Raising<'_> {
 }
 
 /// Returns an operation on numbers.
-fn number(fun: Fun, args: Vec<Expr>) -> Expr {
+pub(super) fn number(fun: Fun, args: Vec<Expr>) -> Expr {
     let prim = match fun {
         Fun::Select => {
             let [c, a, b] = <[Expr; 3]>::try_from(args).expect("a condition and two numbers");

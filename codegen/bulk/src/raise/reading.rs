@@ -1,7 +1,8 @@
 //! Reading elements of arrays: what only says where they lie changes the index.
 
 use super::Raising;
-use crate::ir::{Id, Op};
+use super::ops::number;
+use crate::ir::{Id, Op, Scalar};
 use lm::prim::Prim;
 use lm::term::{Binding, Constant, Expr, Kind, Pattern, Var};
 use lm::types::Type;
@@ -86,7 +87,7 @@ impl Reader {
 }
 
 /// Returns whether an operation only says where elements lie.
-pub(super) fn is_place(op: &Op) -> bool {
+fn is_place(op: &Op) -> bool {
     match op {
         Op::Constant(_) | Op::Iota | Op::Spread(_) | Op::Permute(_) => true,
         Op::Slice(_) | Op::Reverse(_) | Op::At(_) => true,
@@ -131,6 +132,14 @@ pub(super) fn add(a: Expr, b: Expr) -> Expr {
 }
 
 impl Raising<'_> {
+    /// Returns whether a node has no loop of its own: it only says where elements lie, or computes indices or conditions
+    /// for one reader.
+    pub(super) fn is_part_of_index(&self, id: Id) -> bool {
+        let node = self.function.node(id);
+        let computes = matches!(node.op, Op::Each(_)) && node.scalar != Scalar::Float && !node.dims.is_empty();
+        is_place(&node.op) || (computes && self.uses[id.index()] == 1)
+    }
+
     /// Returns the element of an array at an index.
     pub(super) fn at(&mut self, id: Id, index: &[Expr]) -> Expr {
         let function = self.function;
@@ -156,6 +165,10 @@ impl Raising<'_> {
             Op::At(axis) => {
                 let place = self.at(node.args[1], &[]);
                 index.insert(*axis, place);
+            }
+            Op::Each(fun) if self.is_part_of_index(id) => {
+                let numbers = node.args.iter().map(|&arg| self.at(arg, &index)).collect();
+                return number(*fun, numbers);
             }
             _ => {
                 let reader = self.readers[id.index()].as_ref();

@@ -1,0 +1,110 @@
+//! The derivation `dual-arrays` agrees with the default one, to 1e-10, wherever a program has a form in whole arrays: of
+//! the demos, of the kernels, of the programs of `cases`, and of random programs. Where it differs, the smallest program
+//! found is shown. Programs without a form are refused by E310 to E319.
+
+use super::derivations::{Functions, checkable, derivatives, is_close};
+use super::each::{self, Outcome, alone};
+use common::random::{cases, seed};
+use common::shrink::smallest;
+use common::{files, generate_scaled, oracle};
+use libtest_mimic::Trial;
+use lm::term::FunName;
+use lmc::demos::{DEMOS, Demo};
+use lmc::derive::Derivation;
+use std::path::Path;
+
+/// The tests.
+pub fn tests() -> Vec<Trial> {
+    let mut tests = each::demo("dual_arrays::of_demos", of_demo);
+    for folder in ["bulk", "gradcheck", "in_place", "ways"] {
+        let name = "dual_arrays::of_cases";
+        tests.extend(each::program(name, &format!("tests/cases/{folder}"), of_program));
+    }
+    tests.extend(each::program("dual_arrays::of_kernels", "benches/kernels/ks", of_program));
+    tests.extend(alone!("dual_arrays": of_random_programs));
+    tests
+}
+
+/// The demos without a form, and the errors that say so.
+const REFUSED: [(&str, &str); 2] = [("ex11", "E319"), ("minors", "E311")];
+
+/// What became of derivatives that the default derivation has.
+#[derive(Debug, Default)]
+struct Tally {
+    compared: usize,
+    /// There is no form in whole arrays.
+    refused: usize,
+    /// The form stops with an error: sizes that the program never asks for are not equal, or a loop has no iterations, and
+    /// what none of them changes is read before it.
+    stopped: usize,
+}
+
+/// Compares the derivatives of a program.
+///
+/// Errors: the first that differs.
+fn compare(text: &str, functions: Functions) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    let Ok(wanted) = derivatives(text, Derivation::default(), functions) else { return Ok(tally) };
+    let found = derivatives(text, Derivation::DualArrays, functions)?;
+    for ((name, wanted), (_, found)) in wanted.iter().zip(&found) {
+        match (wanted, found) {
+            (Err(_), _) => {}
+            (Ok(wanted), Ok(found)) if is_close(wanted, found) => tally.compared += 1,
+            (Ok(wanted), Ok(found)) => return Err(format!("{name}: {wanted} and {found}")),
+            (Ok(_), Err(why)) if why.starts_with("E31") => tally.refused += 1,
+            (Ok(_), Err(why)) if is_of_sizes(why) => tally.stopped += 1,
+            (Ok(_), Err(why)) => return Err(format!("{name}: {why}")),
+        }
+    }
+    Ok(tally)
+}
+
+/// Returns whether an error at run time is one of sizes, or of an empty array.
+fn is_of_sizes(why: &str) -> bool {
+    why.contains("the sizes ") || why.contains("out of range for size 0")
+}
+
+fn of_demo(demo: &Demo) -> Outcome {
+    let f = FunName::base(demo.fun);
+    let functions: Functions = &|_| vec![f.clone()];
+    let refused = REFUSED.iter().find(|(name, _)| *name == demo.name);
+    let Some((_, code)) = refused else {
+        let tally = compare(demo.text, functions)?;
+        return if tally.compared == 4 { Ok(()) } else { Err(format!("{tally:?}")) };
+    };
+    let all = derivatives(demo.text, Derivation::DualArrays, functions)?;
+    let says_so = all.iter().all(|(_, value)| value.as_ref().is_err_and(|why| why.starts_with(code)));
+    if says_so && !all.is_empty() { Ok(()) } else { Err(format!("{all:?}")) }
+}
+
+fn of_program(path: &Path) -> Outcome {
+    println!("{:?}", compare(&files::text(path), &checkable)?);
+    Ok(())
+}
+
+fn of_random_programs() {
+    assert_eq!(REFUSED.iter().filter(|(name, _)| DEMOS.iter().any(|demo| demo.name == *name)).count(), REFUSED.len());
+    let (seed, count) = (seed(), u64::from(cases(60)));
+    println!("LMC_SEED={seed} LMC_CASES={count}");
+    let mut all = Tally::default();
+    for number in 0..count {
+        let text = match number % 2 {
+            0 => generate_scaled::program(seed, number),
+            _ => oracle::generated(number).text,
+        };
+        match compare(&text, &checkable) {
+            Ok(Tally { compared, refused, stopped }) => {
+                all.compared += compared;
+                all.refused += refused;
+                all.stopped += stopped;
+            }
+            Err(why) => {
+                let small = smallest(&text, |text| compare(text, &checkable).is_err());
+                let at = compare(&small, &checkable).err().unwrap_or(why);
+                panic!("program {number}: {at}\n{small}");
+            }
+        }
+    }
+    println!("{all:?}");
+    assert!(all.compared > all.refused + all.stopped, "{all:?}");
+}
