@@ -160,10 +160,12 @@ pub(super) fn derivatives(text: &str, derivation: Derivation, functions: Functio
 }
 
 fn derivatives_or_panic(text: &str, derivation: Derivation, functions: Functions) -> Result<Derivatives, String> {
+    // The points do not depend on the derivation, even where the function calls derivatives.
+    let first = pipeline(text, Derivation::default())?;
+    let points = functions(&first).into_iter().filter_map(|f| point(&first, &f).map(|at| (f, at)));
     let mut p = pipeline(text, derivation)?;
     let mut all = Vec::new();
-    for f in functions(&p) {
-        let Some((point, value)) = point(&p, &f) else { continue };
+    for (f, (point, value)) in points {
         let mut random = Random::new(1);
         let (ds, dr) = (random.direction(&point), random.direction(&value));
         for (derived, direction) in

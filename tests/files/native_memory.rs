@@ -295,7 +295,9 @@ fn bytes_of_fold(jit: &Jit, name: &FunName, steps: usize) -> u64 {
 
 fn forward_derivatives_of_folds_keep_no_states() {
     let fwd = f().derived(Derivative::Fwd);
-    for (derivation, body) in Derivation::OF_ALL_PROGRAMS.into_iter().flat_map(|d| FOLDS.iter().map(move |body| (d, body))) {
+    for (derivation, body) in
+        Derivation::OF_ALL_PROGRAMS.into_iter().flat_map(|d| FOLDS.iter().map(move |body| (d, body)))
+    {
         let text = format!(
             "(def g Float ((a : Float) (w : Vec Float))
                (fold (lam (t : Tuple Float Float) (sin (mul (get$1$2 t) (get$2$2 t)))) a w))

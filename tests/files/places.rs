@@ -18,7 +18,8 @@ use native::{Jit, SourceInfo};
 /// The tests.
 pub fn tests() -> Vec<Trial> {
     let places = "places::every_term_of_a_derivative_has_a_place";
-    let mut tests = each::demo(places, |demo| Derivation::OF_ALL_PROGRAMS.into_iter().try_for_each(|d| has_places(demo, d)));
+    let mut tests =
+        each::demo(places, |demo| Derivation::OF_ALL_PROGRAMS.into_iter().try_for_each(|d| has_places(demo, d)));
     for (number, (body, failing)) in PROGRAMS.iter().enumerate() {
         let is_there = || is_at_its_place(body, failing);
         tests.push(each::row(

@@ -156,7 +156,7 @@ impl Lowering<'_> {
         // The loop requires so of each step; without steps, the states would have sizes that the first has not.
         for (first, rest) in &arrays {
             let sizes = self.own(first).into_iter().zip(self.own(rest).into_iter().skip(1)).collect::<Vec<_>>();
-            sizes.into_iter().for_each(|(n, m)| _ = self.b.require_same(n, m));
+            sizes.into_iter().for_each(|(n, m)| _ = self.b.assume_same(n, m));
         }
         let joined = |(first, rest): &(Array, Array)| {
             let axes = rest.axes.clone();

@@ -30,7 +30,8 @@ use std::sync::Arc;
 ///
 /// Errors: a part of the value has no arrays, so nothing tells its size.
 pub fn raise(function: &Function, def: &Def, supply: &mut Supply) -> Result<Def, Refusal> {
-    let mut raising = Raising { function, supply, readers: vec![None; function.nodes.len()], uses: uses(function), scopes: vec![] };
+    let mut raising =
+        Raising { function, supply, readers: vec![None; function.nodes.len()], uses: uses(function), scopes: vec![] };
     raising.scopes.push(Scope::default());
     raising.arguments(&def.params);
     raising.nodes(&function.body);
@@ -309,8 +310,13 @@ impl Raising<'_> {
         for &id in block.nodes.iter().rev() {
             let node = self.function.node(id);
             let Op::Check(Failure::Size) = node.op else { continue };
-            let equal = self.function.node(node.args[0]);
-            if equal.op == Op::Each(crate::ir::Fun::Eq) && equal.dims.is_empty() && equal.args.iter().all(is_before) {
+            let condition = self.function.node(node.args[0]);
+            let is_known_before = match condition.op {
+                Op::Each(crate::ir::Fun::Eq) => condition.dims.is_empty() && condition.args.iter().all(is_before),
+                Op::Constant(_) => true,
+                _ => false,
+            };
+            if is_known_before {
                 let same = self.check(node.args[0], &Failure::Size).placed_throughout(node.span);
                 checked = Expr::app(lm::term::Op::Assert, vec![same, checked]);
             }
