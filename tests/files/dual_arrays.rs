@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
         tests.extend(each::program(name, &format!("tests/cases/{folder}"), of_program));
     }
     tests.extend(each::program("dual_arrays::of_kernels", "benches/kernels/ks", of_program));
-    tests.extend(alone!("dual_arrays": of_random_programs));
+    tests.extend(alone!("dual_arrays": of_random_programs, what_is_not_computed_has_no_derivative));
     tests
 }
 
@@ -80,6 +80,18 @@ fn of_demo(demo: &Demo) -> Outcome {
 fn of_program(path: &Path) -> Outcome {
     println!("{:?}", compare(&files::text(path), &checkable)?);
     Ok(())
+}
+
+/// Both branches of a conditional are computed for all elements. The derivative of the one that is not taken may be
+/// infinite, and counts as zero.
+fn what_is_not_computed_has_no_derivative() {
+    let text = "(def f Float (v : Vec Float) (sum (build (size v) (lam (i : Integer)
+        (let (x (index i v)) (if (gt x 0.0) (add (sqrt x) (div (log x) (exp (mul 1000.0 x)))) 0.0))))))
+      (def point (Vec Float) (n : Integer) (Vec_init 0.0 4.0 -1.0))";
+    let all = derivatives(text, Derivation::DualArrays, &|_| vec![FunName::base("f")]).expect("it derives");
+    let (_, gradient) = &all[1];
+    let floats = gradient.as_ref().expect("it has a value").floats();
+    assert!(floats[0] == 0.0 && floats[2] == 0.0 && floats[1].is_finite() && floats[1] != 0.0, "{floats:?}");
 }
 
 fn of_random_programs() {

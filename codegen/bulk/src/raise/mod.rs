@@ -105,6 +105,15 @@ impl Raising<'_> {
         match &node.op {
             // Those are there before the block.
             Op::Input(_) | Op::InputSize(..) | Op::Parameter => {}
+            Op::Check(Failure::Size) if self.checks_size(node.args[0]) => {
+                let equal = function.node(node.args[0]);
+                let [n, m] = [equal.args[0], equal.args[1]].map(|size| self.at(size, &[]));
+                let same = Expr::prim(Prim::SameSize, [n.clone(), m]).placed_throughout(node.span);
+                // Who reads the size reads it after the check: derivatives do not see other checks.
+                let size = self.bind("n", Expr::app(lm::term::Op::Assert, vec![same.clone(), n]));
+                self.scope().checks.push(same);
+                equal.args.iter().for_each(|&arg| self.set(arg, Reader::array(size.clone(), 0)));
+            }
             Op::Check(failure) => {
                 let check = self.check(node.args[0], failure).placed_throughout(node.span);
                 self.scope().checks.push(check);
@@ -127,6 +136,16 @@ impl Raising<'_> {
 
     fn set(&mut self, id: Id, reader: Reader) {
         self.readers[id.index()] = Some(reader);
+    }
+
+    /// Returns whether a condition says that two sizes are equal which are made before all loops and conditionals.
+    fn checks_size(&self, condition: Id) -> bool {
+        let node = self.function.node(condition);
+        let is_made = |&id: &Id| self.readers[id.index()].is_some();
+        self.scopes.len() == 1
+            && node.op == Op::Each(crate::ir::Fun::Eq)
+            && node.dims.is_empty()
+            && node.args.iter().all(is_made)
     }
 
     /// Returns the type of an array.
