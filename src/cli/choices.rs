@@ -144,7 +144,10 @@ impl SeveralChoicesOptions {
     pub fn choices(&self, format: ErrorFormat) -> Result<Vec<Choices>, Failure> {
         let strategies = self.strategy.strategies(format)?;
         let is_chosen = |derivation: &Derivation| {
-            self.derivation.iter().any(|chosen| matches!(chosen, Chosen::All) || *chosen == Chosen::One(*derivation))
+            self.derivation.iter().any(|chosen| match chosen {
+                Chosen::All => Derivation::OF_ALL_PROGRAMS.contains(derivation),
+                Chosen::One(one) => one == derivation,
+            })
         };
         let of = |derivation| Choices {
             derivation,
@@ -164,7 +167,7 @@ enum Chosen {
 }
 
 impl Chosen {
-    /// `all`, then each derivation there is.
+    /// `all` (that take every program), then each derivation there is.
     const VALUES: [Chosen; Derivation::ALL.len() + 1] = {
         let mut values = [Chosen::All; Derivation::ALL.len() + 1];
         let mut i = 0;
@@ -183,7 +186,9 @@ impl ValueEnum for Chosen {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Chosen::All => Some(PossibleValue::new("all").help("All of these")),
+            Chosen::All => {
+                Some(PossibleValue::new("all").help("All of these that take every program: not `dual-arrays`"))
+            }
             Chosen::One(derivation) => derivation.to_possible_value(),
         }
     }

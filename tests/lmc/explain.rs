@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Codes of which no program is an example, and why.
-const WITHOUT_EXAMPLE: [(&str, &str); 23] = [
+const WITHOUT_EXAMPLE: [(&str, &str); 24] = [
     ("E001", "about a file, not a program"),
     ("E002", "about a file, not a program"),
     ("E003", "about a file, not a program"),
@@ -33,6 +33,7 @@ const WITHOUT_EXAMPLE: [(&str, &str); 23] = [
     ("E316", "given by `lmc compile`; see tests/lmc/bulk.rs"),
     ("E317", "given by `lmc compile`; see tests/lmc/bulk.rs"),
     ("E318", "given by `lmc compile`; see tests/lmc/bulk.rs"),
+    ("E319", "given by `--derivation dual-arrays`; see tests/files/dual_arrays.rs"),
     ("E508", "a program and a strategy; see tests/lmc/cli/strategies.rs"),
     ("W405", "given by `lmc compile`; see tests/lmc/cli_files.rs"),
     ("W406", "given by `lmc compile`; see tests/lmc/cli_files.rs"),

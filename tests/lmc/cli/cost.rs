@@ -85,7 +85,7 @@ fn all_derivations_are_those_that_there_are() {
         let rows = rows(&directory, &["--fun", "square", "--derivation", given]);
         rows.iter().map(|row| row["derivation"].as_str().expect("a name").to_string()).collect()
     };
-    assert_eq!(of("all"), Derivation::ALL.map(Derivation::name));
+    assert_eq!(of("all"), Derivation::OF_ALL_PROGRAMS.map(Derivation::name));
     assert_eq!(of("split,jacobian,split"), ["jacobian", "split"]);
     assert_eq!(rows(&directory, &["--fun", "square"])[0]["derivation"], Derivation::default().name());
 }
@@ -200,5 +200,5 @@ fn a_program_comes_from_standard_input_for_all_derivations() {
     let program = "(def f Float (x : Float) (if (gt x 0.5) (exp x) (mul x x)))";
     child.stdin.take().expect("a pipe").write_all(program.as_bytes()).expect("lmc reads");
     let output = child.wait_with_output().expect("lmc ends");
-    assert_eq!(text(&output.stdout).lines().count(), Derivation::ALL.len());
+    assert_eq!(text(&output.stdout).lines().count(), Derivation::OF_ALL_PROGRAMS.len());
 }
