@@ -30,6 +30,8 @@ impl Pipeline {
         if let Some(known) = self.in_arrays.get(name) {
             return Ok(known.clone());
         }
+        // What only one branch uses is computed in it.
+        let def = &self.simplest(def.clone())?;
         self.require_callees(def)?;
         let refused = |source: Refusal| Error::from(Box::new(InArrays { function: name.clone(), source }));
         let before = self.program.defs.insert(name.clone(), def.clone());

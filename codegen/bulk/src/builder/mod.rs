@@ -164,7 +164,10 @@ impl Builder {
     /// Requires that two sizes are one, in this block, though the program does not ask for it. Derivatives do not see
     /// checks, so in a program that is to be differentiated they must be known to be one.
     pub fn assume_same(&mut self, a: Id, b: Id) -> Id {
-        if self.size(a) != self.size(b) {
+        let (a, b) = (self.size(a), self.size(b));
+        // Before all loops, a check is a part of the size (`raise`), unless that is a number.
+        let is_kept = self.scopes.len() == 1 && !self.is_constant(a) && !self.is_constant(b);
+        if a != b && !is_kept {
             self.unsure.get_or_insert(self.span);
         }
         self.require_same(a, b)
@@ -227,7 +230,7 @@ impl Builder {
             Op::Constant(_) => 0,
             _ if key.is_none() => self.scopes.len() - 1,
             // Before a loop there may be no such element, where the loop has no steps.
-            Op::At(_) | Op::Slice(_) if self.for_derivation => self.scopes.len() - 1,
+            Op::At(_) | Op::Slice(_) | Op::Gather(_) if self.for_derivation => self.scopes.len() - 1,
             _ => floor.max(of(&args)).max(of(&dims)),
         };
         let id = self.push(op, args, scalar, dims, depth, true);

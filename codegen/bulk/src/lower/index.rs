@@ -99,7 +99,8 @@ impl Lowering<'_> {
             // Under a mask the index may be outside where nothing is used.
             ways.push(match way {
                 _ if self.mask.is_none() || self.is_within(&way, size) => way,
-                Way::Run { axis, start, backwards, .. } if self.b.is_of_sizes(start) => {
+                // Derivatives do not see checks, but they do see what is read.
+                Way::Run { axis, start, backwards, .. } if self.b.is_of_sizes(start) && !self.b.for_derivation => {
                     Way::Run { axis, start, backwards, is_inside: false }
                 }
                 _ => return None,

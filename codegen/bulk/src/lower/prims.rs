@@ -134,6 +134,9 @@ impl Lowering<'_> {
         let zero = Array::fixed(self.b.integer(0));
         let ok = self.each(Fun::Ne, &[b.clone(), zero]);
         self.check(&ok, Failure::Division);
+        if let Some(mask) = self.mask.clone().filter(|_| self.b.for_derivation) {
+            return Value::Array(self.guarded(Fun::Div, mask, &[a.clone(), b.clone()]));
+        }
         // Elsewhere, under a mask, the divisor may be 0.
         let one = Array::fixed(self.b.integer(1));
         let divisor = match self.mask {

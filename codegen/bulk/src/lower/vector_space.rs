@@ -48,7 +48,7 @@ impl Lowering<'_> {
     }
 
     /// Returns `op(args)` where a mask holds, element by element.
-    fn guarded(&mut self, fun: Fun, mask: Array, args: &[Array]) -> Array {
+    pub(super) fn guarded(&mut self, fun: Fun, mask: Array, args: &[Array]) -> Array {
         let all = [std::slice::from_ref(&mask), args].concat();
         let axes = Self::union(&all.iter().collect::<Vec<_>>());
         let widest = args.iter().max_by_key(|array| self.own(array).len()).expect("an operand");

@@ -58,8 +58,6 @@ struct Scope {
     bindings: Vec<Binding>,
     /// Bools that are true, or fail.
     checks: Vec<Expr>,
-    /// Indices that are checked, with the sizes that they are below.
-    inside: Vec<(Id, Id)>,
 }
 
 impl Raising<'_> {
@@ -69,7 +67,7 @@ impl Raising<'_> {
 
     /// Returns the present block, with a result; its checks come first.
     fn close(&mut self, result: Expr) -> Expr {
-        let Scope { bindings, checks, .. } = self.scopes.pop().expect("a block is open");
+        let Scope { bindings, checks } = self.scopes.pop().expect("a block is open");
         let assert = |result, check| Expr::app(lm::term::Op::Assert, vec![check, result]);
         Expr::block(bindings, checks.into_iter().rev().fold(result, assert))
     }
@@ -117,9 +115,6 @@ impl Raising<'_> {
             Op::Check(failure) => {
                 let check = self.check(node.args[0], failure).placed_throughout(node.span);
                 self.scope().checks.push(check);
-                if let Some(pair) = self.inside(node.args[0]) {
-                    self.scope().inside.push(pair);
-                }
             }
             Op::If(blocks) => self.conditional(id, blocks),
             Op::Loop(block) => self.repeat(id, block),
@@ -199,40 +194,6 @@ impl Raising<'_> {
             }
             (Failure::Assert, _) => self.at(ok, &[]),
         }
-    }
-
-    /// Returns the index and the size of a condition, if it says that all of an index is inside of an array.
-    fn inside(&self, condition: Id) -> Option<(Id, Id)> {
-        use crate::ir::{Fun, Reduction};
-        let node = self.function.node(condition);
-        let below = |id: Id| {
-            let node = self.function.node(id);
-            (node.op == Op::Each(Fun::Lt)).then(|| (self.repeated(node.args[0]), self.repeated(node.args[1])))
-        };
-        match node.op {
-            Op::Reduce(Reduction::All, _) => self.inside(node.args[0]),
-            Op::Each(Fun::And) => {
-                let low = self.function.node(node.args[0]);
-                let (k, n) = below(node.args[1])?;
-                let begins = low.op == Op::Each(Fun::Lte)
-                    && self.function.number(self.repeated(low.args[0])) == Some(0)
-                    && self.repeated(low.args[1]) == k;
-                begins.then_some((k, n))
-            }
-            _ => below(condition).filter(|(k, _)| self.function.number(*k).is_some_and(|k| k >= 0)),
-        }
-    }
-
-    /// Returns the array that is only repeated along some axes.
-    fn repeated(&self, id: Id) -> Id {
-        let node = self.function.node(id);
-        if matches!(node.op, Op::Spread(_)) { self.repeated(node.args[0]) } else { id }
-    }
-
-    /// Returns whether an index is known to be inside of a dimension of a size.
-    fn is_checked(&self, place: Id, size: Id) -> bool {
-        let pair = (self.repeated(place), size);
-        self.runs_over(place, size) || self.scopes.iter().any(|scope| scope.inside.contains(&pair))
     }
 
     /// Returns k and n of `0 <= k and k < n`, if these are the conditions, and numbers.

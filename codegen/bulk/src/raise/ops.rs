@@ -111,59 +111,68 @@ impl Raising<'_> {
 
     fn gathered(&mut self, node: &Node, axis: usize) -> Expr {
         let (of, places) = node.args.split_first().expect("an array");
-        let of_dims = self.function.node(*of).dims.clone();
         let count = self.function.node(places[0]).dims.len();
         self.array(&node.dims, |cx, index| {
             let (before, rest) = index.split_at(axis);
             let (own, after) = rest.split_at(count);
-            let mut inside = Vec::new();
-            let mut numbers = before.to_vec();
-            for (&place, &size) in places.iter().zip(&of_dims[axis..]) {
-                let e = cx.at(place, own);
-                if !cx.is_checked(place, size) {
-                    inside.push(is_inside(&e, cx.at(size, &[])));
-                }
-                numbers.push(e);
-            }
+            let (mut numbers, used) = cx.places(places, own, before);
             numbers.extend(after.iter().cloned());
             let element = cx.at(*of, &numbers);
-            match inside.into_iter().reduce(|a, b| Expr::prim(Prim::And, [a, b])) {
-                Some(inside) => Expr::conditional(inside, element, zero(node.scalar)),
+            match used {
+                Some(used) => Expr::conditional(used, element, zero(node.scalar)),
                 None => element,
             }
         })
     }
 
-    /// Returns whether an index runs over all places of a dimension of a size, from the first one on.
-    pub(super) fn runs_over(&self, place: Id, size: Id) -> bool {
+    /// Returns the numbers of an index, after some others, and the condition under which the element there is used. Where
+    /// it is used, an index out of range is an error.
+    fn places(&mut self, places: &[Id], own: &[Expr], before: &[Expr]) -> (Vec<Expr>, Option<Expr>) {
+        let mut numbers = before.to_vec();
+        let mut masks: Vec<Expr> = Vec::new();
+        for &place in places {
+            let Some((mask, place, axes)) = self.masked(place) else {
+                numbers.push(self.at(place, own));
+                continue;
+            };
+            let own: Vec<Expr> = axes.iter().map(|&axis| own[axis].clone()).collect();
+            let mask = self.at(mask, &own);
+            if !masks.contains(&mask) {
+                masks.push(mask);
+            }
+            numbers.push(self.at(place, &own));
+        }
+        (numbers, masks.into_iter().reduce(|a, b| Expr::prim(Prim::And, [a, b])))
+    }
+
+    /// Returns the mask and the index of a place that is 0 where the mask is false, and the axes of both.
+    fn masked(&self, place: Id) -> Option<(Id, Id, Vec<usize>)> {
         let node = self.function.node(place);
-        match node.op {
-            Op::Iota => node.dims[0] == size,
-            Op::Spread(_) | Op::Permute(_) => self.runs_over(node.args[0], size),
-            _ => false,
+        match &node.op {
+            Op::Each(Fun::Select) if self.is_zero(node.args[2]) => {
+                Some((node.args[0], node.args[1], (0..node.dims.len()).collect()))
+            }
+            Op::Spread(axes) => {
+                let (mask, place, inner) = self.masked(node.args[0])?;
+                Some((mask, place, inner.into_iter().map(|axis| axes[axis]).collect()))
+            }
+            _ => None,
         }
     }
 
     fn scattered(&mut self, node: &Node) -> Expr {
         let [base, x, places @ ..] = node.args.as_slice() else { panic!("an array, and what is added") };
-        let base_dims = self.function.node(*base).dims.clone();
         let x_dims = self.function.node(*x).dims.clone();
         let count = places.first().map_or(0, |&place| self.function.node(place).dims.len());
         let whole = self.whole(*base);
         let whole = self.bind("t", whole);
         let one = |cx: &mut Self, index: &[Expr]| {
             let (own, after) = index.split_at(count);
-            let mut numbers: Vec<Expr> = places.iter().map(|&place| cx.at(place, own)).collect();
-            let mut inside = Vec::new();
-            for ((e, &place), &size) in numbers.iter().zip(places).zip(&base_dims) {
-                if !cx.is_checked(place, size) {
-                    inside.push(is_inside(e, cx.at(size, &[])));
-                }
-            }
+            let (mut numbers, used) = cx.places(places, own, &[]);
             numbers.extend(after.iter().cloned());
             let added = Expr::prim(Prim::DeltaAt, [whole.clone(), as_index(&numbers), cx.at(*x, index)]);
-            match inside.into_iter().reduce(|a, b| Expr::prim(Prim::And, [a, b])) {
-                Some(inside) => Expr::conditional(inside, added, Expr::prim(Prim::ZeroOf, [whole.clone()])),
+            match used {
+                Some(used) => Expr::conditional(used, added, Expr::prim(Prim::ZeroOf, [whole.clone()])),
                 None => added,
             }
         };
@@ -179,6 +188,7 @@ impl Raising<'_> {
         let node = self.function.node(id);
         match &node.op {
             Op::Constant(Constant::Float(x)) => *x == 0.0 && x.is_sign_positive(),
+            Op::Constant(Constant::Integer(n)) => *n == 0,
             Op::Spread(_) => self.is_zero(node.args[0]),
             _ => false,
         }
