@@ -4,13 +4,17 @@
 
 use super::derivations::{Functions, checkable, derivatives, is_close};
 use super::each::{self, Outcome, alone};
+use common::cost::{call, pipeline};
 use common::random::{cases, seed};
 use common::shrink::smallest;
 use common::{files, generate_scaled, oracle};
 use libtest_mimic::Trial;
-use lm::term::FunName;
+use lm::tensor::Tensor;
+use lm::term::{Derivative, FunName};
+use lm::value::Value;
 use lmc::demos::{DEMOS, Demo};
 use lmc::derive::Derivation;
+use lmc::gradcheck::Random;
 use std::path::Path;
 
 /// The tests.
@@ -21,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
         tests.extend(each::program(name, &format!("tests/cases/{folder}"), of_program));
     }
     tests.extend(each::program("dual_arrays::of_kernels", "benches/kernels/ks", of_program));
-    tests.extend(alone!("dual_arrays": of_random_programs, what_is_not_computed_has_no_derivative));
+    tests.extend(alone!("dual_arrays": of_random_programs, what_is_not_computed_has_no_derivative, derivatives_stop_at_an_index_out_of_range));
     tests
 }
 
@@ -92,6 +96,29 @@ fn what_is_not_computed_has_no_derivative() {
     let (_, gradient) = &all[1];
     let floats = gradient.as_ref().expect("it has a value").floats();
     assert!(floats[0] == 0.0 && floats[2] == 0.0 && floats[1].is_finite() && floats[1] != 0.0, "{floats:?}");
+}
+
+/// The check of the index is the value's alone, but the derivative reads the element, too. Where the condition is false,
+/// it reads none.
+fn derivatives_stop_at_an_index_out_of_range() {
+    let text = "(def f (Vec Float) ((x : Vec Float) (ix : Vec Integer)) (map (lam (i : Integer)
+      (if (gt i 0) (index i x) 1.0)) ix))";
+    let vector = |values: Vec<Value>| Value::Tensor(Tensor::new(vec![values.len()], values).into());
+    let point = |k: i64| {
+        let x = vector([1.0, 2.0].map(Value::Float).to_vec());
+        Value::Tuple(vec![x, vector([-3, k, 1].map(Value::Integer).to_vec())])
+    };
+    let mut p = pipeline(text, Derivation::DualArrays).expect("it is right");
+    for (derivative, direction) in [
+        (Derivative::Fwd, Random::new(1).direction(&point(0))),
+        (Derivative::Rev, vector([1.0; 3].map(Value::Float).to_vec())),
+    ] {
+        let name = FunName::base("f").derived(derivative);
+        p.require(&name).expect("it derives");
+        let why = call(&p, &name, &[point(7), direction.clone()]).expect_err("7 is no index");
+        assert!(why.contains("index 7 is out of range for size 2"), "{name}: {why}");
+        assert!(call(&p, &name, &[point(1), direction]).is_ok(), "{name}");
+    }
 }
 
 fn of_random_programs() {

@@ -91,8 +91,11 @@ pub enum Fun {
     Hash,
     /// The second argument where the first is true, otherwise the third.
     Select,
-    /// The argument, whose derivative is not asked for.
+    /// The argument, whose derivative is not asked for. [`lower_for_derivation`](crate::lower_for_derivation) makes it.
     Stop,
+    /// The second argument, a place, where the first is true, otherwise 0: nothing uses the element there.
+    /// [`lower_for_derivation`](crate::lower_for_derivation) makes it.
+    Used,
     /// A function of the C library.
     Libm(Libm),
 }

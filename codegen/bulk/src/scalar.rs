@@ -43,6 +43,7 @@ pub fn apply(fun: Fun, args: &[Constant]) -> Option<Constant> {
         (Fun::BoolToFloat, [Bool(a)]) => Float(f64::from(*a)),
         (Fun::Hash, [Integer(a)]) => Float((hash(*a as u64) >> 11) as f64 / (1u64 << 53) as f64),
         (Fun::Stop, [x]) => x.clone(),
+        (Fun::Used, [Bool(c), Integer(k)]) => Integer(if *c { *k } else { 0 }),
         (Fun::Select, [Bool(c), x, y]) => {
             if *c {
                 x.clone()

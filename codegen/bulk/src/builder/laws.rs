@@ -102,7 +102,7 @@ impl Builder {
             Fun::Gt | Fun::Lt | Fun::Gte | Fun::Lte | Fun::Eq | Fun::Ne | Fun::And | Fun::Or | Fun::Not => Scalar::Bool,
             Fun::ToInteger => Scalar::Integer,
             Fun::ToFloat | Fun::BoolToFloat | Fun::Hash => Scalar::Float,
-            Fun::Select => self.node(args[1]).scalar,
+            Fun::Select | Fun::Used => self.node(args[1]).scalar,
             Fun::Add | Fun::Sub | Fun::Mul | Fun::Div | Fun::Neg | Fun::Abs => self.node(args[0]).scalar,
             Fun::Sqrt | Fun::Powi | Fun::Stop | Fun::Libm(_) => self.node(args[0]).scalar,
         }

@@ -179,6 +179,9 @@ impl Lowering<'_> {
         let Some(mask) = self.mask.clone().filter(|_| !self.is_always_inside(place, size)) else {
             return place.clone();
         };
+        if self.b.for_derivation {
+            return self.each(Fun::Used, &[mask, place.clone()]);
+        }
         let zero = Array::fixed(self.b.integer(0));
         self.each(Fun::Select, &[mask, place.clone(), zero])
     }

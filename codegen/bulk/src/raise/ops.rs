@@ -149,9 +149,7 @@ impl Raising<'_> {
     fn masked(&self, place: Id) -> Option<(Id, Id, Vec<usize>)> {
         let node = self.function.node(place);
         match &node.op {
-            Op::Each(Fun::Select) if self.is_zero(node.args[2]) => {
-                Some((node.args[0], node.args[1], (0..node.dims.len()).collect()))
-            }
+            Op::Each(Fun::Used) => Some((node.args[0], node.args[1], (0..node.dims.len()).collect())),
             Op::Spread(axes) => {
                 let (mask, place, inner) = self.masked(node.args[0])?;
                 Some((mask, place, inner.into_iter().map(|axis| axes[axis]).collect()))
@@ -188,7 +186,6 @@ impl Raising<'_> {
         let node = self.function.node(id);
         match &node.op {
             Op::Constant(Constant::Float(x)) => *x == 0.0 && x.is_sign_positive(),
-            Op::Constant(Constant::Integer(n)) => *n == 0,
             Op::Spread(_) => self.is_zero(node.args[0]),
             _ => false,
         }
@@ -229,6 +226,10 @@ pub(super) fn number(fun: Fun, args: Vec<Expr>) -> Expr {
         Fun::Select => {
             let [c, a, b] = <[Expr; 3]>::try_from(args).expect("a condition and two numbers");
             return Expr::conditional(c, a, b);
+        }
+        Fun::Used => {
+            let [c, place] = <[Expr; 2]>::try_from(args).expect("a condition and a place");
+            return Expr::conditional(c, place, Expr::integer(0));
         }
         Fun::Add if args[0].ty() == &Type::Integer => {
             let [a, b] = <[Expr; 2]>::try_from(args).expect("two numbers");

@@ -249,7 +249,7 @@ impl Printer<'_, '_> {
                 Err(helper) => self.helper(helper, args),
             },
             Fun::And | Fun::Or | Fun::Not | Fun::Abs | Fun::Select => unreachable!("{fun:?} has a text of its own"),
-            Fun::Stop => unreachable!("{fun:?} is for derivations"),
+            Fun::Stop | Fun::Used => unreachable!("{fun:?} is for derivations"),
         }
     }
 
