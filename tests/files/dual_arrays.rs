@@ -1,6 +1,7 @@
 //! The derivation `dual-arrays` agrees with the default one, to 1e-10, wherever a program has a form in whole arrays: of
 //! the demos, of the kernels, of the programs of `cases`, and of random programs. Where it differs, the smallest program
-//! found is shown. Programs without a form are refused by E310 to E319.
+//! found is shown. Programs without a form are refused by E310 to E319: `tests/cases/dual_arrays.txt` has a row for each
+//! program with such functions.
 
 use super::derivations::{Functions, checkable, derivatives, is_close};
 use super::each::{self, Outcome, alone};
@@ -15,19 +16,33 @@ use lm::value::Value;
 use lmc::demos::{DEMOS, Demo};
 use lmc::derive::Derivation;
 use lmc::gradcheck::Random;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
     let mut tests = each::demo("dual_arrays::of_demos", of_demo);
     for folder in ["bulk", "gradcheck", "in_place", "ways"] {
         let name = "dual_arrays::of_cases";
-        tests.extend(each::program(name, &format!("tests/cases/{folder}"), of_program));
+        let check = move |path: &Path| of_program(folder, path);
+        tests.extend(each::program(name, &format!("tests/cases/{folder}"), check));
     }
-    tests.extend(each::program("dual_arrays::of_kernels", "benches/kernels/ks", of_program));
-    tests.extend(alone!("dual_arrays": of_random_programs, what_is_not_computed_has_no_derivative, derivatives_stop_at_an_index_out_of_range));
+    tests.extend(files::programs("benches/kernels/ks").into_iter().map(|path| {
+        let name = files::name(&path);
+        // The interpreter takes long for these: for the campaign.
+        let is_long = matches!(name.as_str(), "conv2d_net_index" | "conv2d_net_fused");
+        each::row("dual_arrays::of_kernels", &name, move || of_program("kernels", &path)).with_ignored_flag(is_long)
+    }));
+    tests.extend(alone!(
+        "dual_arrays": of_random_programs, what_is_not_computed_has_no_derivative,
+        derivatives_stop_at_an_index_out_of_range, each_row_of_refusals_has_its_program,
+    ));
     tests
 }
+
+/// The table of refusals: for each program, how many derivatives each error refuses.
+const REFUSALS: &str = "tests/cases/dual_arrays.txt";
 
 /// The demos without a form, and the errors that say so.
 const REFUSED: [(&str, &str); 2] = [("ex11", "E319"), ("minors", "E311")];
@@ -36,8 +51,8 @@ const REFUSED: [(&str, &str); 2] = [("ex11", "E319"), ("minors", "E311")];
 #[derive(Debug, Default)]
 struct Tally {
     compared: usize,
-    /// There is no form in whole arrays.
-    refused: usize,
+    /// There is no form in whole arrays: how many of each error.
+    refused: BTreeMap<String, usize>,
     /// The form stops with an error: sizes that the program never asks for are not equal, or a loop has no iterations, and
     /// what none of them changes is read before it.
     stopped: usize,
@@ -55,7 +70,7 @@ fn compare(text: &str, functions: Functions) -> Result<Tally, String> {
             (Err(_), _) => {}
             (Ok(wanted), Ok(found)) if is_close(wanted, found) => tally.compared += 1,
             (Ok(wanted), Ok(found)) => return Err(format!("{name}: {wanted} and {found}")),
-            (Ok(_), Err(why)) if why.starts_with("E31") => tally.refused += 1,
+            (Ok(_), Err(why)) if why.starts_with("E31") => *tally.refused.entry(why[..4].to_string()).or_default() += 1,
             (Ok(_), Err(why)) if is_of_sizes(why) => tally.stopped += 1,
             (Ok(_), Err(why)) => return Err(format!("{name}: {why}")),
         }
@@ -81,9 +96,50 @@ fn of_demo(demo: &Demo) -> Outcome {
     if says_so && !all.is_empty() { Ok(()) } else { Err(format!("{all:?}")) }
 }
 
-fn of_program(path: &Path) -> Outcome {
-    println!("{:?}", compare(&files::text(path), &checkable)?);
-    Ok(())
+fn of_program(folder: &str, path: &Path) -> Outcome {
+    let tally = compare(&files::text(path), &checkable)?;
+    println!("{tally:?}");
+    let found: Vec<String> = tally.refused.iter().map(|(code, count)| format!("{code} {count}")).collect();
+    let found = format!("{} compared, {} refused", tally.compared, found.join(" "));
+    let name = format!("{folder}/{}", files::name(path));
+    let wanted = refusals().remove(&name);
+    match wanted {
+        None if tally.refused.is_empty() => Ok(()),
+        Some(wanted) if wanted == found => Ok(()),
+        _ if std::env::var_os("BLESS").is_some() => bless(name, (!tally.refused.is_empty()).then_some(found)),
+        _ => Err(format!("{found}; {REFUSALS} says {wanted:?}")),
+    }
+}
+
+/// The rows of the table, by program.
+fn refusals() -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(REFUSALS).unwrap_or_default();
+    let row = |line: &str| line.split_once(": ").map(|(name, found)| (name.to_string(), found.to_string()));
+    text.lines().filter_map(row).collect()
+}
+
+/// Writes a row of the table anew, or takes it out.
+fn bless(name: String, found: Option<String>) -> Outcome {
+    static WRITES: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = WRITES.lock().map_err(|_| "another test failed while it wrote".to_string())?;
+    let mut rows = refusals();
+    match found {
+        Some(found) => rows.insert(name, found),
+        None => rows.remove(&name),
+    };
+    let lines: String = rows.iter().map(|(name, found)| format!("{name}: {found}\n")).collect();
+    std::fs::write(REFUSALS, lines).map_err(|error| error.to_string())
+}
+
+fn each_row_of_refusals_has_its_program() {
+    let rows = refusals();
+    let folder = |folder: &str| if folder == "kernels" { "benches/kernels/ks".into() } else { format!("tests/cases/{folder}") };
+    for name in rows.keys() {
+        let (parent, file) = name.split_once('/').expect("a folder and a file");
+        let path = format!("{}/{file}.ks", folder(parent));
+        assert!(Path::new(&path).is_file(), "{REFUSALS}: there is no {path}");
+    }
+    assert!(rows.len() > 20, "{}", rows.len());
 }
 
 /// Both branches of a conditional are computed for all elements. The derivative of the one that is not taken may be
@@ -134,7 +190,7 @@ fn of_random_programs() {
         match compare(&text, &checkable) {
             Ok(Tally { compared, refused, stopped }) => {
                 all.compared += compared;
-                all.refused += refused;
+                refused.into_iter().for_each(|(code, count)| *all.refused.entry(code).or_default() += count);
                 all.stopped += stopped;
             }
             Err(why) => {
@@ -145,5 +201,5 @@ fn of_random_programs() {
         }
     }
     println!("{all:?}");
-    assert!(all.compared > all.refused + all.stopped, "{all:?}");
+    assert!(all.compared > all.refused.values().sum::<usize>() + all.stopped, "{all:?}");
 }

@@ -41,7 +41,11 @@ mod workspace;
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
+/// Those with the longest tests come first, so that none is left alone at the end.
 const SUBJECTS: &[fn() -> Vec<Trial>] = &[
+    traces::tests,
+    kernels::tests,
+    dual_arrays::tests,
     all_ways::tests,
     allocation::tests,
     bound::tests,
@@ -54,11 +58,9 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     derivatives::tests,
     derivatives_of_arrays::tests,
     dual::tests,
-    dual_arrays::tests,
     errors::tests,
     gradcheck::tests,
     headers::tests,
-    kernels::tests,
     lanes::tests,
     language::tests,
     loops_agree::tests,
@@ -72,7 +74,6 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     python::tests,
     readme::tests,
     recorded::tests,
-    traces::tests,
     workspace::tests,
 ];
 

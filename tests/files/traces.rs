@@ -26,8 +26,8 @@ pub fn tests() -> Vec<Trial> {
     let of = |demo: &'static Demo| Derivation::OF_ALL_PROGRAMS.map(|derivation| (demo, derivation));
     let demos = DEMOS.iter().flat_map(of).map(|(demo, derivation)| {
         let name = format!("{}_{}", demo.name, derivation.name());
-        // One value of its gradient along each direction takes the naive evaluator minutes: for the campaign.
-        let is_long = demo.name == "cnn" && derivation == Derivation::Dual;
+        // Loops over directions make long traces of long definitions: for the campaign.
+        let is_long = derivation == Derivation::Dual && matches!(demo.name, "cnn" | "lstm" | "ode" | "ba" | "gmm");
         row("traces::of_demos", &name, move || of_demo(demo, derivation)).with_ignored_flag(is_long)
     });
     let mut tests: Vec<Trial> = demos.collect();
