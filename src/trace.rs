@@ -6,6 +6,8 @@
 
 use crate::derive::pipeline::{Stage, TraceStep};
 use crate::ks::reader::{Sexp, Shape, read};
+use bulk::rules::Rule;
+use indexmap::IndexMap;
 use lm::notation::change::{Part, change};
 use lm::notation::names::Names;
 use lm::notation::{infix, ks};
@@ -25,9 +27,17 @@ pub enum Notation {
     Ks,
 }
 
-/// Returns the steps of a stage as lines.
+/// Returns the steps of a stage as lines. A function that becomes operations on whole arrays does so in one walk: its
+/// lines are the rules that this took, each at its first place, with the number of places.
 pub fn text(stage: &Stage, notation: Notation) -> String {
     let mut out = String::new();
+    let rules = rules(stage);
+    let width = rules.keys().map(|rule| rule.row().name.len()).max().unwrap_or(0);
+    for (i, (rule, places)) in rules.iter().enumerate() {
+        let row = rule.row();
+        let plural = if *places == 1 { "" } else { "s" };
+        writeln!(out, "{}. {:<width$}  {}   at {places} place{plural}", i + 1, row.name, row.text).expect("a String takes all");
+    }
     for (i, Named { step, before, after }) in named(stage).iter().enumerate() {
         let change = change(&step.before, &step.after, step.instance.as_ref());
         let is_block = !change.before.bindings.is_empty() && step.instance.is_none();
@@ -49,6 +59,15 @@ pub fn text(stage: &Stage, notation: Notation) -> String {
         writeln!(out, "{n} step{plural}").expect("a String takes all");
     }
     out
+}
+
+/// Returns the rules of whole arrays that a stage took, in order, with the number of places of each.
+fn rules(stage: &Stage) -> IndexMap<Rule, usize> {
+    let mut rules = IndexMap::new();
+    for (rule, _) in stage.bulk.iter().flat_map(|form| &form.rules) {
+        *rules.entry(*rule).or_default() += 1;
+    }
+    rules
 }
 
 fn part_text(part: &Part, names: &Names, notation: Notation) -> String {
@@ -111,6 +130,9 @@ pub struct StageData {
     pub start: String,
     /// The steps, in order.
     pub steps: Vec<Edit>,
+    /// The rules by which the function became operations on whole arrays, at the stage that has them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<&'static str>,
     /// The definition after the last step.
     pub definition: String,
 }
@@ -142,7 +164,8 @@ pub fn data(stage: &Stage) -> StageData {
     let definition = ks::def_named(&stage.def, &Names::of(&stage.def), WIDTH);
     let start = steps.first().map_or_else(|| definition.clone(), |step| text(&step.before));
     let steps = steps.iter().map(|step| edit(step, &text(&step.before), &text(&step.after))).collect();
-    StageData { heading: stage.heading.to_string(), start, steps, definition }
+    let rules = rules(stage).keys().map(|rule| rule.row().name).collect();
+    StageData { heading: stage.heading.to_string(), start, steps, rules, definition }
 }
 
 fn edit(named: &Named, before: &str, after: &str) -> Edit {

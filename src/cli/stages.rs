@@ -5,6 +5,7 @@ use crate::derive::figures::fig09_11_category as cl;
 use crate::derive::figures::paper003_unary as unary;
 use crate::derive::pipeline::{Pipeline, Stage};
 use crate::trace;
+use bulk::emit::Kind;
 use clap::ValueEnum;
 use lm::notation::infix::{self, definition};
 use lm::notation::ks;
@@ -124,6 +125,10 @@ fn print_stage(stage: &Stage, program: &Program, options: &StageOptions, out: &m
     }
     if let (Some((form, language)), Notation::Infix | Notation::Unicode) = (&stage.unary, options.format) {
         return Ok(writeln!(out, "{}\n", unary::print::definition(form, *language, WIDTH))?);
+    }
+    if let (Some(form), Notation::Infix | Notation::Unicode) = (&stage.bulk, options.format) {
+        let text = Kind::Bulk.text(std::slice::from_ref(form), &|_| None, &Default::default());
+        return Ok(writeln!(out, "{}\n", text.expect("each form has a text for people").trim_end())?);
     }
     let text = match (options.format, &stage.category) {
         (Notation::Infix | Notation::Unicode, Some(category)) => cl::print::definition(category, signs, WIDTH),

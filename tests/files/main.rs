@@ -36,6 +36,7 @@ mod python;
 mod readme;
 mod recorded;
 mod traces;
+mod whole_arrays;
 mod workspace;
 
 use libtest_mimic::{Arguments, Trial};
@@ -74,6 +75,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     python::tests,
     readme::tests,
     recorded::tests,
+    whole_arrays::tests,
     workspace::tests,
 ];
 

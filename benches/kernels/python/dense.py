@@ -56,6 +56,21 @@ def two_layer_net(w1, b1, w2, b2, x, y):
     return (residual * residual).mean()
 
 
+def digit_net(w1, b1, w2, b2, w3, b3, x, label):
+    a1 = jax.nn.sigmoid(w1 @ x + b1)
+    a2 = jax.nn.sigmoid(w2 @ a1 + b2)
+    scores = w3 @ a2 + b3
+    return jax.nn.logsumexp(scores) - scores[label]
+
+
+def digit_net_batch(w1, b1, w2, b2, w3, b3, x, labels):
+    a1 = jax.nn.sigmoid(x @ w1.T + b1)
+    a2 = jax.nn.sigmoid(a1 @ w2.T + b2)
+    scores = a2 @ w3.T + b3
+    picked = jnp.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
+    return (jax.nn.logsumexp(scores, axis=1) - picked).mean()
+
+
 def logistic_multinomial(w, b, x, labels):
     scores = x @ w.T + b
     picked = jnp.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
@@ -119,6 +134,8 @@ PROGRAMS = {
     "attention": (attention, (0, 1, 2)),
     "causal_attention": (causal_attention, (0, 1, 2)),
     "two_layer_net": (two_layer_net, (0, 1, 2, 3)),
+    "digit_net": (digit_net, (0, 1, 2, 3, 4, 5)),
+    "digit_net_batch": (digit_net_batch, (0, 1, 2, 3, 4, 5)),
     "logistic_multinomial": (logistic_multinomial, (0, 1)),
     "conv2d_net": (conv2d_net, (0, 1)),
     "layer_norm": (layer_norm, (0, 1, 2, 3)),

@@ -122,6 +122,10 @@ def affine_chain(start, a, b):
     return x * x
 
 
+def product_fold(v):
+    return jnp.prod(v)
+
+
 PROGRAMS = {
     "kalman": (kalman, (0, 1, 2, 3)),
     "hmm": (hmm, (0, 1, 2)),
@@ -132,5 +136,6 @@ PROGRAMS = {
     "ema_crossover": (ema_crossover, (0, 1, 2)),
     "polynomial_horner": (polynomial_horner, (0, 1)),
     "affine_chain": (affine_chain, (0, 1, 2)),
+    "product_fold": (product_fold, (0,)),
     "option_tree": (option_tree, (0, 1, 2, 3)),
 }

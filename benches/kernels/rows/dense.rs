@@ -107,6 +107,27 @@ pub const KERNELS: &[Kernel] = &[
         ],
     },
     Kernel {
+        name: "digit_net",
+        n: 784,
+        size: "inputs, layers of 300, 100 and 10",
+        wrt: &[1, 2, 3, 4, 5, 6],
+        formulations: &[
+            ("index", include_str!("../ks/digit_net_index.ks")),
+            ("layers", include_str!("../ks/digit_net_layers.ks")),
+            ("library", include_str!("../ks/digit_net_library.ks")),
+        ],
+    },
+    Kernel {
+        name: "digit_net_batch",
+        n: 100,
+        size: "samples of 784, layers of 300, 100 and 10",
+        wrt: &[1, 2, 3, 4, 5, 6],
+        formulations: &[
+            ("matrices", include_str!("../ks/digit_net_batch_matrices.ks")),
+            ("samples", include_str!("../ks/digit_net_batch_samples.ks")),
+        ],
+    },
+    Kernel {
         name: "logistic_multinomial",
         n: 2000,
         size: "points",

@@ -103,6 +103,17 @@ pub const KERNELS: &[Kernel] = &[
         ],
     },
     Kernel {
+        name: "product_fold",
+        n: 100_000,
+        size: "numbers",
+        wrt: &[],
+        formulations: &[
+            ("fold", include_str!("../ks/product_fold_fold.ks")),
+            ("recursion", include_str!("../ks/product_fold_recursion.ks")),
+            ("reduce", include_str!("../ks/product_fold_reduce.ks")),
+        ],
+    },
+    Kernel {
         name: "option_tree",
         n: 400,
         size: "steps",

@@ -32,14 +32,21 @@ pub struct Stop {
 ///
 /// Errors: a check fails. Panics where the inputs do not fit.
 pub fn run(function: &Function, inputs: &[Array]) -> Result<Vec<Array>, Stop> {
-    let mut run = Run { function, inputs, values: vec![None; function.nodes.len()] };
-    run.block(&function.body)
+    counted(function, inputs).0
+}
+
+/// Returns the results as [`run`] does, and how many elements its operations wrote. A spread, a permutation and a slice
+/// write none: whoever reads them reads the array that they are of. A scatter into the state of a loop writes what it adds.
+pub fn counted(function: &Function, inputs: &[Array]) -> (Result<Vec<Array>, Stop>, u64) {
+    let mut run = Run { function, inputs, values: vec![None; function.nodes.len()], written: 0 };
+    (run.block(&function.body), run.written)
 }
 
 struct Run<'a> {
     function: &'a Function,
     inputs: &'a [Array],
     values: Vec<Option<Value>>,
+    written: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -160,9 +167,20 @@ impl Run<'_> {
             },
             _ => {
                 let array = self.plain(node, &dims);
+                self.written += match &node.op {
+                    Op::Input(_) | Op::InputSize(..) | Op::Constant(_) => 0,
+                    Op::Spread(_) | Op::Permute(_) | Op::Slice(_) => 0,
+                    // A state, or a sum that nothing else reads, is added to in place.
+                    Op::Scatter if self.is_in_place(node.args[0]) => self.array(node.args[1]).elements.len() as u64,
+                    _ => array.elements.len() as u64,
+                };
                 Ok(self.sized(&dims, array))
             }
         }
+    }
+
+    fn is_in_place(&self, base: Id) -> bool {
+        matches!(self.function.node(base).op, Op::Parameter | Op::Part(_) | Op::Scatter)
     }
 
     fn sized(&self, dims: &[usize], array: Array) -> Value {

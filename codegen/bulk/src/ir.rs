@@ -35,6 +35,7 @@
 //! Source: *Dual-numbers reverse AD for functional array languages*, sec. 3 and 5, with axes in place of `sumOuter`.
 
 use lm::libm::Libm;
+use crate::rules::Rule;
 use lm::term::{Constant, Span};
 use std::sync::Arc;
 
@@ -309,6 +310,8 @@ pub struct Function {
     pub body: Block,
     /// Its value: numbers of results.
     pub result: Shape<usize>,
+    /// The rules that were taken, each with the place of the term that it was taken for, once.
+    pub rules: Vec<(Rule, Span)>,
 }
 
 impl Function {

@@ -10,6 +10,7 @@
 //! | [`ir`] | the language |
 //! | [`scalar`] | the values of operations on numbers |
 //! | [`builder`] | the laws, and what is made once |
+//! | [`rules`] | the rules by name |
 //! | [`lower()`] | from terms to bulk programs |
 //! | [`raise()`] | from bulk programs back to terms, each operation a loop of its own |
 //! | [`interp`] | their meaning |
@@ -22,6 +23,7 @@ pub mod ir;
 mod lower;
 mod raise;
 mod refusal;
+pub mod rules;
 pub mod scalar;
 mod unused;
 mod verify;

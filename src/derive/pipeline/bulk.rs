@@ -9,12 +9,23 @@
 //!
 //! Source: *Dual-numbers reverse AD for functional array languages*, sec. 5 to 7.
 
-use super::error::InArrays;
+use super::error::NotInArrays;
 use super::{Error, Pipeline, checked, written};
 use crate::derive::{Derivation, call_order};
+use bulk::ir::Function;
 use bulk::{Reason, Refusal};
 use lm::term::{Def, FunName, Mode};
 use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A function on whole arrays.
+#[derive(Clone)]
+pub(super) struct InArrays {
+    /// Its operations.
+    pub(super) form: Arc<Function>,
+    /// The same, each operation a loop.
+    def: Def,
+}
 
 impl Pipeline {
     /// Returns whether derivatives of a function are made of its form in whole arrays.
@@ -28,12 +39,12 @@ impl Pipeline {
     pub(in crate::derive) fn in_arrays(&mut self, def: &Def) -> Result<Def, Error> {
         let name = &def.fun.name;
         if let Some(known) = self.in_arrays.get(name) {
-            return Ok(known.clone());
+            return Ok(known.def.clone());
         }
         // What only one branch uses is computed in it.
         let def = &self.simplest(def.clone())?;
         self.require_callees(def)?;
-        let refused = |source: Refusal| Error::from(Box::new(InArrays { function: name.clone(), source }));
+        let refused = |source: Refusal| Error::from(Box::new(NotInArrays { function: name.clone(), source }));
         let before = self.program.defs.insert(name.clone(), def.clone());
         let form = self.watch.timings.time("in_arrays", || bulk::lower_for_derivation(&self.program, name));
         match before {
@@ -43,7 +54,8 @@ impl Pipeline {
         let form = form.map_err(refused)?;
         let made = bulk::raise(&form, def, &mut self.program.supply).map_err(refused)?;
         let made = checked("in_arrays", self.placed(made), |d| d.body.ty() == def.body.ty());
-        self.in_arrays.insert(name.clone(), made.clone());
+        let known = InArrays { form: form.into(), def: made.clone() };
+        self.in_arrays.insert(name.clone(), known);
         Ok(made)
     }
 
@@ -66,7 +78,7 @@ impl Pipeline {
                         what: format!("`{callee}` has a derivative by hand, which whole arrays would not use"),
                         span: caller.body.span(),
                     };
-                    return Err(Error::from(Box::new(InArrays { function: def.fun.name.clone(), source })));
+                    return Err(Error::from(Box::new(NotInArrays { function: def.fun.name.clone(), source })));
                 }
                 todo.push(self.source(&callee)?);
             }

@@ -26,7 +26,7 @@ pub struct MapLeft {
 /// A function that has no form in whole arrays.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{source}")]
-pub struct InArrays {
+pub struct NotInArrays {
     /// The function whose derivative is made.
     pub function: FunName,
     /// What was met.
@@ -82,7 +82,7 @@ pub enum Error {
     MapLeft(#[from] Box<MapLeft>),
     /// A function without a form in whole arrays, of the derivation `dual-arrays`.
     #[error(transparent)]
-    NotInArrays(#[from] Box<InArrays>),
+    NotInArrays(#[from] Box<NotInArrays>),
     /// A derivative of an external function.
     #[error("`{0}` is external, so its derivatives are unknown: write {1} by `def` or `edef`")]
     External(FunName, String),

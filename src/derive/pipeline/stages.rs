@@ -24,6 +24,8 @@ pub struct Stage {
     pub category: Option<category::Def>,
     /// The definition in UNF, at the stages that have it.
     pub unary: Option<(unary::Def, unary::print::Language)>,
+    /// The definition as operations on whole arrays, at the stage that has it.
+    pub bulk: Option<Arc<bulk::ir::Function>>,
     /// The type of the record, at the stage that shows it.
     pub record: Option<Type>,
     /// The cost of the definition and of its function, at the stage that shows it.
@@ -68,6 +70,12 @@ impl Pipeline {
             Shown::Original(heading) => {
                 let def = self.as_written(name)?;
                 stages.push(self.stage(heading, &Work::new(def)));
+            }
+            Shown::Bulk(heading, recipe) => {
+                let def = self.start(&recipe.from, &Task { derivative: None, of: name.clone() })?;
+                let form = self.in_arrays.get(name).map(|known| known.form.clone());
+                let stage = self.stage(heading, &Work::new(def));
+                stages.push(Stage { bulk: form, ..stage });
             }
             Shown::Result(is_float, shown) => {
                 if *is_float == (self.source(name)?.fun.result == Type::Float) {
@@ -131,7 +139,7 @@ impl Pipeline {
         };
         let steps = self.watch.trace.as_mut().map(|trace| trace.take_to(&def.body)).unwrap_or_default();
         let (category, unary) = (work.category.clone(), work.unary.clone());
-        Stage { heading: heading.into(), def, category, unary, record: None, cost: None, steps }
+        Stage { heading: heading.into(), def, category, unary, bulk: None, record: None, cost: None, steps }
     }
 }
 

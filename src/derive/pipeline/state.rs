@@ -1,5 +1,6 @@
 //! Holds the state of the pipeline: the program, its choices, and the functions made so far.
 
+use super::bulk::InArrays;
 use super::nesting::choose_for_deep;
 use super::watch::{Observer, Watch};
 use crate::derive::call_order;
@@ -32,7 +33,7 @@ pub struct Pipeline {
     /// The results of recipes before sharing, from which other recipes start.
     pub(super) unshared: FxHashMap<(FunName, When), Def>,
     /// The functions on whole arrays, for the derivation `dual-arrays`.
-    pub(super) in_arrays: FxHashMap<FunName, Def>,
+    pub(super) in_arrays: FxHashMap<FunName, InArrays>,
     /// The calls that the program marks by `$inline`: the callee and the place.
     pub(super) marked: FxHashSet<(FunName, Span)>,
     /// The functions that pass on arrays that they are given.

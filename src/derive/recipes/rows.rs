@@ -73,7 +73,7 @@ pub(super) static JACOBIAN: Recipe = Recipe {
 pub(super) static IN_ARRAYS: Recipe = Recipe {
     when: When::Always,
     from: Start::Differentiable,
-    steps: &[step("Bulk operations", &[])],
+    steps: &[step("Bulk operations as loops", &[])],
     source: "paper 004, Figs. 9 to 11",
 };
 

@@ -23,6 +23,8 @@ use std::sync::Arc;
 pub enum Shown {
     /// The function as it is written.
     Original(&'static str),
+    /// The operations on whole arrays that a function is, and the recipe that starts from them.
+    Bulk(&'static str, &'static Recipe),
     /// The steps of a recipe that have a heading, for the function itself.
     Form(&'static Recipe),
     /// The steps of a recipe that have a heading, for a derivative.
@@ -109,9 +111,10 @@ pub fn shown(derivation: Derivation) -> &'static [Shown] {
             &SHOWN
         }
         Derivation::DualArrays => {
-            static SHOWN: [Shown; 7] = [
+            static SHOWN: [Shown; 8] = [
                 ORIGINAL,
                 Shown::Form(&MAP_FREE),
+                Shown::Bulk("Bulk operations", &IN_ARRAYS),
                 Shown::Form(&IN_ARRAYS),
                 Shown::Way(&DUAL_ARRAYS, Derivative::D),
                 Shown::FirstOf(&[&FORWARD_OF_STATES, &FORWARD], Derivative::Fwd),
@@ -187,7 +190,9 @@ fn headings_of(shown: &Shown) -> Vec<Arc<str>> {
     };
     let of_recipe = |recipe: &Recipe| recipe.steps.iter().flat_map(of_step).collect();
     match shown {
-        Shown::Original(heading) | Shown::Whole(heading, _) | Shown::Cost(heading, _) => vec![(*heading).into()],
+        Shown::Original(heading) | Shown::Bulk(heading, _) | Shown::Whole(heading, _) | Shown::Cost(heading, _) => {
+            vec![(*heading).into()]
+        }
         Shown::Form(recipe) | Shown::Way(recipe, _) => of_recipe(recipe),
         Shown::FirstOf(recipes, _) => recipes.last().map(|recipe| of_recipe(recipe)).unwrap_or_default(),
         Shown::Result(is_float, shown) => is_float.then(|| headings_of(shown)).unwrap_or_default(),

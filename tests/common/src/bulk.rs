@@ -32,6 +32,17 @@ pub fn call(
     args: &[Value],
     like: Option<&Value>,
 ) -> Option<Result<Value, Stop>> {
+    counted(function, params, result, args, like).map(|(value, _)| value)
+}
+
+/// The same, with the number of elements that operations wrote.
+pub fn counted(
+    function: &Function,
+    params: &[Type],
+    result: &Type,
+    args: &[Value],
+    like: Option<&Value>,
+) -> Option<(Result<Value, Stop>, u64)> {
     let mut inputs = Vec::new();
     for (ty, value) in params.iter().zip(args) {
         inputs.extend(arrays(ty, &[], &[value])?);
@@ -39,11 +50,8 @@ pub fn call(
     for (array, &id) in inputs.iter().zip(&function.inputs) {
         assert_eq!(array.dims.len(), function.node(id).dims.len(), "the dimensions of an input");
     }
-    let results = match bulk::interp::run(function, &inputs) {
-        Ok(results) => results,
-        Err(stop) => return Some(Err(stop)),
-    };
-    Some(Ok(element(result, 0, 0, &results, like)))
+    let (results, written) = bulk::interp::counted(function, &inputs);
+    Some((results.map(|results| element(result, 0, 0, &results, like)), written))
 }
 
 /// Returns the arrays of a value of a type; `None` where it has rows of several sizes, or no numbers.

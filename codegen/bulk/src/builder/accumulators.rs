@@ -75,6 +75,9 @@ impl Builder {
         if !is_own {
             return None;
         }
+        // What a step adds up of arrays outside of the loop is made, or was made, after it.
+        let place = self.scopes[home].block.nodes.iter().position(|&node| node == id)?;
+        self.list_before(next, home, place);
         let node = &mut self.nodes[id.index()];
         (node.op, node.args) = (Op::Loop(Box::new(changed)), [node.args.as_slice(), &[start]].concat());
         for node in &mut self.nodes {

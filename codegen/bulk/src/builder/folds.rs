@@ -10,6 +10,7 @@
 
 use super::Builder;
 use crate::ir::{Block, Fun, Id, Op, Reduction};
+use crate::rules::Rule;
 
 /// How a step chooses an element of an array.
 struct Choice {
@@ -38,6 +39,7 @@ impl Builder {
     pub(super) fn state_without_loop(&mut self, block: &Block, k: usize, args: &[Id]) -> Option<Id> {
         let (state, next, start) = (block.parameters[1 + k], block.results[k], args[1 + k]);
         if next == state {
+            self.by(Rule::LoopSame);
             return Some(start);
         }
         let node = self.node(next).clone();
@@ -50,6 +52,7 @@ impl Builder {
         if self.size(self.node(choice.of).dims[choice.axis]) != self.size(args[0]) {
             return None;
         }
+        self.by(Rule::LoopBest);
         let (best, found) = self.best(&choice, args[1 + choice.state]);
         if choice.state == k {
             return Some(self.each(Fun::Select, &[found, best, start]));

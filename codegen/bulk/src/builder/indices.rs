@@ -7,6 +7,7 @@
 
 use super::Builder;
 use crate::ir::{Fun, Id, Op, Scalar};
+use crate::rules::Rule;
 use lm::term::Constant;
 
 impl Builder {
@@ -19,6 +20,7 @@ impl Builder {
     pub fn slice(&mut self, id: Id, axis: usize, start: Id, n: Id) -> Id {
         let (node, n) = (self.node(id).clone(), self.size(n));
         if self.number(start) == Some(&Constant::Integer(0)) && self.size(node.dims[axis]) == n {
+            self.by(Rule::SliceWhole);
             return id;
         }
         let mut dims = node.dims.clone();
@@ -66,7 +68,10 @@ impl Builder {
     pub fn reverse(&mut self, id: Id, axis: usize) -> Id {
         let node = self.node(id).clone();
         match node.op {
-            Op::Reverse(other) if other == axis => node.args[0],
+            Op::Reverse(other) if other == axis => {
+                self.by(Rule::ReverseReverse);
+                node.args[0]
+            }
             _ => self.make(Op::Reverse(axis), vec![id], node.scalar, node.dims),
         }
     }
@@ -80,8 +85,12 @@ impl Builder {
             return self.zeros(node.scalar, &dims);
         }
         match &node.op {
-            Op::Iota => e,
+            Op::Iota => {
+                self.by(Rule::IndexIota);
+                e
+            }
             Op::Spread(axes) => {
+                self.by(Rule::IndexSpread);
                 let moved: Vec<usize> =
                     axes.iter().filter(|&&a| a != axis).map(|&a| a - usize::from(a > axis)).collect();
                 let inner = match axes.iter().position(|&a| a == axis) {
@@ -91,11 +100,15 @@ impl Builder {
                 self.spread(inner, &moved, &dims)
             }
             Op::Slice(other) if *other == axis => {
+                self.by(Rule::IndexSlice);
                 let place = self.each(Fun::Add, &[e, node.args[1]]);
                 self.at(node.args[0], axis, place)
             }
             Op::Stack(other) if *other == axis => match self.number(e) {
-                Some(Constant::Integer(k)) if (0..node.args.len() as i64).contains(k) => node.args[*k as usize],
+                Some(&Constant::Integer(k)) if (0..node.args.len() as i64).contains(&k) => {
+                    self.by(Rule::IndexStack);
+                    node.args[k as usize]
+                }
                 _ => self.make(Op::At(axis), vec![id, e], node.scalar, dims),
             },
             _ => self.make(Op::At(axis), vec![id, e], node.scalar, dims),
@@ -112,9 +125,11 @@ impl Builder {
         let batch = self.dims(places[0]);
         let dims: Vec<Id> = [&node.dims[..axis], &batch, &node.dims[axis + places.len()..]].concat();
         if let (Op::Iota, [e]) = (&node.op, places) {
+            self.by(Rule::IndexIota);
             return *e;
         }
         if let Op::Spread(axes) = &node.op {
+            self.by(Rule::GatherSpread);
             // The part that varies; some of its axes are indexed.
             let end = axis + places.len();
             let used: Vec<Id> = axes.iter().filter(|&&a| (axis..end).contains(&a)).map(|&a| places[a - axis]).collect();

@@ -9,6 +9,7 @@
 
 use super::Builder;
 use crate::ir::{Fun, Id, Op, Reduction, Scalar};
+use crate::rules::Rule;
 use lm::term::Constant;
 
 impl Builder {
@@ -126,14 +127,27 @@ impl Builder {
         let inner: Vec<Id> = (inner.into_iter())
             .map(|a| if self.rank(a) == axes.len() { a } else { self.spread(a, &[], &inner_dims) })
             .collect();
+        self.by(Rule::EachSpread);
         let value = self.each(fun, &inner);
         Some(self.spread(value, &axes, dims))
     }
 
     fn simple(&mut self, fun: Fun, args: &[Id]) -> Option<Id> {
         if let Some(known) = self.computed(fun, args) {
+            self.by(Rule::EachNumbers);
             return Some(known);
         }
+        let simple = self.simpler(fun, args)?;
+        match fun {
+            Fun::Select => self.by(Rule::SelectKnown),
+            // Sums and signs of what is scattered have rules of their own.
+            Fun::Add | Fun::Neg if args.iter().any(|&arg| self.is_sparse(arg)) => {}
+            _ => self.by(Rule::EachUnit),
+        }
+        Some(simple)
+    }
+
+    fn simpler(&mut self, fun: Fun, args: &[Id]) -> Option<Id> {
         let inside = |id: Id, of: Fun| match &self.node(id).op {
             Op::Each(f) if *f == of => Some(self.node(id).args.clone()),
             _ => None,
@@ -218,6 +232,7 @@ impl Builder {
         }
         match self.node(id).op.clone() {
             Op::Spread(inner) => {
+                self.by(Rule::SpreadSpread);
                 let axes: Vec<usize> = inner.iter().map(|&axis| axes[axis]).collect();
                 let of = self.node(id).args[0];
                 self.spread(of, &axes, dims)
@@ -248,15 +263,18 @@ impl Builder {
         let node = self.node(id).clone();
         match node.op {
             Op::Permute(inner) => {
+                self.by(Rule::PermutePermute);
                 let axes: Vec<usize> = axes.iter().map(|&axis| inner[axis]).collect();
                 self.permute(node.args[0], &axes)
             }
             Op::Spread(inner) => {
+                self.by(Rule::PermutePermute);
                 let place = |axis: usize| axes.iter().position(|&a| a == axis).expect("a permutation has each axis");
                 let inner: Vec<usize> = inner.iter().map(|&axis| place(axis)).collect();
                 self.spread(node.args[0], &inner, &dims)
             }
             Op::Contract(spec) => {
+                self.by(Rule::PermutePermute);
                 let out = axes.iter().map(|&axis| spec.out[axis]).collect();
                 self.make(Op::Contract(crate::ir::Spec { out, ..spec }), node.args, node.scalar, dims)
             }

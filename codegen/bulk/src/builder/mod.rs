@@ -12,6 +12,7 @@ mod products;
 mod scatters;
 
 use crate::ir::{Block, Failure, Fun, Id, Node, Op, Scalar};
+use crate::rules::Rule;
 use lm::term::{Constant, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -46,6 +47,10 @@ pub struct Builder {
     pub(crate) for_derivation: bool,
     /// The place of what is being lowered.
     pub(crate) span: Span,
+    /// The rules that were taken, each with its place.
+    rules: FxHashSet<(Rule, Span)>,
+    /// The same, in order.
+    pub(crate) taken: Vec<(Rule, Span)>,
 }
 
 /// A block under construction.
@@ -85,6 +90,13 @@ impl Builder {
         let mut builder = Builder { for_derivation, ..Builder::default() };
         builder.open(false);
         builder
+    }
+
+    /// Notes that a rule was taken.
+    pub fn by(&mut self, rule: Rule) {
+        if self.rules.insert((rule, self.span)) {
+            self.taken.push((rule, self.span));
+        }
     }
 
     /// Returns a node.

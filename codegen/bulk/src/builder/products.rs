@@ -13,6 +13,7 @@
 
 use super::Builder;
 use crate::ir::{Fun, Id, Op, Reduction, Scalar, Spec};
+use crate::rules::Rule;
 
 /// Products of more factors are not taken apart.
 const MOST_FACTORS: usize = 8;
@@ -35,12 +36,14 @@ impl Builder {
                 self.permute(sum, &rest)
             }
             Op::Each(Fun::Neg) => {
+                self.by(Rule::SumOutOfNeg);
                 let sum = self.sum(node.args[0], axis);
                 self.each(Fun::Neg, &[sum])
             }
             Op::Each(Fun::Mul) => self.sum_of_product(id, axis, &dims),
             Op::Each(Fun::Div) if node.scalar == Scalar::Float => match self.without_axis(node.args[1], axis) {
                 Some(divisor) => {
+                    self.by(Rule::SumOutOfQuotient);
                     let sum = self.sum(node.args[0], axis);
                     self.each(Fun::Div, &[sum, divisor])
                 }
@@ -48,6 +51,7 @@ impl Builder {
             },
             Op::Each(Fun::Select) => match self.without_axis(node.args[0], axis) {
                 Some(condition) => {
+                    self.by(Rule::SumOfSelect);
                     let (a, b) = (self.sum(node.args[1], axis), self.sum(node.args[2], axis));
                     self.each(Fun::Select, &[condition, a, b])
                 }
@@ -57,13 +61,20 @@ impl Builder {
                 },
             },
             Op::Each(fun @ (Fun::Add | Fun::Sub)) if self.splits(node.args[0], node.args[1], axis) => {
+                self.by(Rule::SumOfSum);
                 let (a, b) = (self.sum(node.args[0], axis), self.sum(node.args[1], axis));
                 self.each(*fun, &[a, b])
             }
-            Op::Contract(spec) => self.sum_of_contraction(&node.args, spec, axis),
+            Op::Contract(spec) => {
+                self.by(Rule::SumOfContract);
+                self.sum_of_contraction(&node.args, spec, axis)
+            }
             Op::Parameter if self.sums_of_states.contains_key(&(id, axis)) => self.sums_of_states[&(id, axis)],
             Op::Part(_) => match self.sum_of_accumulator(id, axis) {
-                Some(sum) => sum,
+                Some(sum) => {
+                    self.by(Rule::SumOfLoop);
+                    sum
+                }
                 None => self.plain_sum(id, axis, dims),
             },
             Op::Window(along) if *along != axis => {
@@ -72,7 +83,10 @@ impl Builder {
                 self.window(sum, along, node.args[1], n).expect("sizes say where it starts")
             }
             Op::Scatter => match self.sum_of_scatter(&node, axis, &dims) {
-                Some(sum) => sum,
+                Some(sum) => {
+                    self.by(Rule::SumOfScatter);
+                    sum
+                }
                 None => self.plain_sum(id, axis, dims),
             },
             _ => self.plain_sum(id, axis, dims),
@@ -134,6 +148,7 @@ impl Builder {
     }
 
     fn sum_of_spread(&mut self, inner: Id, axes: &[usize], axis: usize, n: Id, dims: &[Id]) -> Id {
+        self.by(Rule::SumSpread);
         let moved: Vec<usize> = axes.iter().filter(|&&a| a != axis).map(|&a| a - usize::from(a > axis)).collect();
         let sum = match axes.iter().position(|&a| a == axis) {
             Some(k) => self.sum(inner, k),
@@ -230,6 +245,9 @@ impl Builder {
             let product = same.into_iter().reduce(|a, b| self.product(a, b, &whole)).expect("a product has factors");
             let spread = self.spread(product.0, &product.1, &whole);
             return self.sum(spread, axis);
+        }
+        if !same.is_empty() {
+            self.by(Rule::SumOutOfProduct);
         }
         let groups = self.grouped(varying, &whole);
         let (core, axes) = match groups.as_slice() {
@@ -347,6 +365,7 @@ impl Builder {
         let letter = |axes: &[usize]| -> Vec<u8> {
             axes.iter().map(|a| letters.iter().position(|l| l == a).expect("a letter for each axis") as u8).collect()
         };
+        self.by(Rule::SumContract);
         let spec = Spec { left: letter(&left), right: letter(&right), out: letter(out) };
         self.make(Op::Contract(spec), vec![a, b], self.node(a).scalar, dims)
     }

@@ -9,6 +9,7 @@
 use super::Builder;
 use super::integers::Line;
 use crate::ir::{Fun, Id, Node, Op};
+use crate::rules::Rule;
 use lm::term::Constant;
 
 impl Builder {
@@ -38,6 +39,7 @@ impl Builder {
         axes.sort_unstable();
         axes.dedup();
         if axes.len() == places.len() && axes.len() == batch.len() {
+            self.by(Rule::ScatterLine);
             let rest = batch.len()..self.rank(x);
             let order: Vec<usize> = lines.into_iter().flatten().chain(rest).collect();
             let x = self.permute(x, &order);
@@ -98,6 +100,7 @@ impl Builder {
             }
             part = self.window(part, k, start, self.node(a).dims[k])?;
         }
+        self.by(Rule::ScatterWindow);
         Some(self.each(Fun::Add, &[a, part]))
     }
 
@@ -114,6 +117,7 @@ impl Builder {
         if (1..rank).any(|k| lines[..k].contains(&lines[k])) {
             return None;
         }
+        self.by(Rule::ScatterScatter);
         let batch = self.dims(args[2]);
         let outer = places.iter().map(|&e| self.spread(e, &lines, &batch));
         let all: Vec<Id> = outer.collect::<Vec<_>>().into_iter().chain(args[2 + rank..].iter().copied()).collect();
@@ -178,6 +182,7 @@ impl Builder {
             && self.is_sparse(id)
             && !within.contains(&axis)
         {
+            self.by(Rule::SelectScatter);
             let x = self.under(c, within, node.args[0]);
             return self.window(x, axis, node.args[1], node.dims[axis]);
         }
@@ -191,6 +196,7 @@ impl Builder {
         let places = &node.args[2..];
         let line = |builder: &mut Self, &axis: &usize| builder.whole_line(*places.get(axis)?, node.dims[axis]);
         let lines: Vec<usize> = within.iter().map(|axis| line(self, axis)).collect::<Option<_>>()?;
+        self.by(Rule::SelectScatter);
         let base = self.under(c, within, node.args[0]);
         let x = self.under(c, &lines, node.args[1]);
         Some(self.scatter(base, x, places))
@@ -211,11 +217,13 @@ impl Builder {
 
     /// Returns a sum of which one term is scattered into zeros: into the other term.
     pub(super) fn sum_with_scatter(&mut self, x: Id, y: Id) -> Option<Id> {
-        match (self.is_sparse(y), self.is_sparse(x)) {
-            (true, _) => Some(self.scattered_into(x, y)),
-            (false, true) => Some(self.scattered_into(y, x)),
-            (false, false) => None,
-        }
+        let (base, sparse) = match (self.is_sparse(y), self.is_sparse(x)) {
+            (true, _) => (x, y),
+            (false, true) => (y, x),
+            (false, false) => return None,
+        };
+        self.by(Rule::AddScatter);
+        Some(self.scattered_into(base, sparse))
     }
 
     /// Returns an array with what is scattered into zeros added to it.
@@ -232,6 +240,7 @@ impl Builder {
 
     /// Returns what is scattered into zeros with the other sign.
     pub(super) fn negative_sparse(&mut self, sparse: Id) -> Option<Id> {
+        self.by(Rule::NegScatter);
         let node = self.node(sparse).clone();
         match node.op {
             Op::Scatter => {

@@ -18,7 +18,7 @@ impl<'a> Closed<'a> {
     /// Returns what is known of a function, given the sizes of inputs as far as they are known.
     pub fn new(function: &'a Function) -> Closed<'a> {
         let count = function.nodes.len();
-        Closed { run: Run { function, inputs: &[], values: vec![None; count] }, tried: vec![false; count] }
+        Closed { run: Run { function, inputs: &[], values: vec![None; count], written: 0 }, tried: vec![false; count] }
     }
 
     /// Says that a node is a number.

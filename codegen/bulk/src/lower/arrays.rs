@@ -4,6 +4,7 @@ use super::value::{Array, Axis, Value};
 use super::{Lowering, Outcome, SizesOf};
 use crate::ir::{Failure, Fun, Id, Reduction};
 use crate::refusal::{Reason, Refusal};
+use crate::rules::Rule;
 use lm::term::{Expr, Kind};
 
 impl Lowering<'_> {
@@ -34,6 +35,7 @@ impl Lowering<'_> {
             [one] => Value::Array(one.clone()),
             several => Value::Tuple(several.iter().cloned().map(Value::Array).collect()),
         };
+        self.b.by(Rule::BulkIota);
         self.env.insert(x.id(), value);
         self.active.extend(&axes);
         let element = match mask {
@@ -64,6 +66,9 @@ impl Lowering<'_> {
     pub(super) fn tensor(&mut self, sizes: &[Id], axes: &[Axis], element: &Value) -> Value {
         let element = element.map(&mut |array| {
             let all = Self::union(&[array, &Array { id: array.id, axes: axes.to_vec() }]);
+            if !axes.iter().any(|axis| array.axes.contains(axis)) && !axes.is_empty() {
+                self.b.by(Rule::BulkSame);
+            }
             // Axes of inner loops come last.
             let id = self.align(array, &all);
             Array { id, axes: all[..all.len() - axes.len()].to_vec() }
@@ -89,15 +94,66 @@ impl Lowering<'_> {
         }
         let is_uniform =
             counts.iter().zip(&most).all(|(count, &n)| count.axes.is_empty() && self.b.size(count.id) == n);
+        if !is_uniform {
+            self.b.by(Rule::BulkTriangle);
+        }
         // Otherwise as many iterations as the most, and nothing of those that are too many.
         let (element, axes) = self.iterations(&most, f, (!is_uniform).then_some(&counts))?;
         Ok(element.map(&mut |array| {
             let all = Self::union(&[array, &Array { id: array.id, axes: axes.clone() }]);
             let id = self.align(array, &all);
             let kept = all.len() - axes.len();
+            if kept > 0 {
+                self.b.by(Rule::BulkReduce);
+            }
             let id = (kept..all.len()).rev().fold(id, |id, axis| self.b.sum(id, axis));
             Array { id, axes: all[..kept].to_vec() }
         }))
+    }
+
+    /// The same, where `w` shows the size of no terms. That is the size of a term wherever this is known.
+    pub(super) fn sumbuild_like(&mut self, w: &Expr, n: &Expr, f: &Expr) -> Outcome {
+        let sum = self.sumbuild(n, f)?;
+        if self.b.for_derivation || self.mask.is_some() {
+            return Ok(sum);
+        }
+        let counts = self.expr(n)?.numbers();
+        let witness = self.expr(w)?;
+        let like = self.zero_of(&witness);
+        let mut sizes = Vec::new();
+        self.differing_sizes(&sum, &like, &mut sizes);
+        // Where a number of terms depends on an index, so would the size.
+        if sizes.is_empty()
+            || counts.iter().any(|count| !count.axes.is_empty())
+            || like.leaves().len() != sum.leaves().len()
+        {
+            return Ok(sum);
+        }
+        let mut some = self.b.boolean(true);
+        for count in &counts {
+            let zero = self.b.integer(0);
+            let is_some = self.b.each(Fun::Lt, &[zero, count.id]);
+            some = self.b.each(Fun::And, &[some, is_some]);
+        }
+        if self.b.is_bool(some, true) {
+            sizes.into_iter().for_each(|(n, m)| _ = self.b.require_same(n, m));
+            return Ok(sum);
+        }
+        self.b.open(true);
+        sizes.into_iter().for_each(|(n, m)| _ = self.b.require_same(n, m));
+        let sums: Vec<Array> = sum.leaves().into_iter().cloned().collect();
+        let terms = self.b.close(sums.iter().map(|array| array.id).collect());
+        self.b.open(true);
+        let zeros: Vec<Id> = like.leaves().into_iter().cloned().zip(&sums).map(|(zero, sum)| self.align(&zero, &sum.axes)).collect();
+        let dims: Vec<Vec<Id>> = zeros.iter().map(|&id| self.b.dims(id)).collect();
+        let none = self.b.close(zeros);
+        let op = self.b.conditional(some, [terms, none]);
+        let part = |(k, (sum, dims)): (usize, (&Array, Vec<Id>))| {
+            let scalar = self.b.node(sum.id).scalar;
+            Array { id: self.b.part(op, k, scalar, dims), axes: sum.axes.clone() }
+        };
+        let parts = sums.iter().zip(dims).enumerate().map(part).collect();
+        Ok(like.with(parts))
     }
 
     /// Returns the largest of several sizes, by the ends of the loops that they depend on where that is possible.
@@ -161,6 +217,9 @@ impl Lowering<'_> {
             let axes = Self::union(&column.iter().collect::<Vec<_>>());
             let own = self.own(&column[0]);
             let ids: Vec<Id> = column.iter().map(|array| self.align_to(array, &axes, &own)).collect();
+            if !axes.is_empty() {
+                self.b.by(Rule::BulkStack);
+            }
             Array { id: self.b.stack(&ids, axes.len()), axes }
         };
         let arrays = columns.iter().map(joined).collect();

@@ -3,10 +3,21 @@
 use super::value::{Array, Axis, Value};
 use super::{Lowering, Outcome};
 use crate::ir::{Block, Fun, Id, Op, Scalar};
+use crate::rules::Rule;
 use lm::term::Expr;
 
 /// Branches of up to so many operations on numbers are both computed.
 const CHEAP: usize = 4;
+
+/// What one of two blocks scatters into zeros.
+struct Scattered {
+    /// The sizes of the whole array, of what is added, and of each index.
+    dims: Vec<Id>,
+    x: Vec<Id>,
+    places: Vec<Vec<Id>>,
+    /// The number of the result that is the first index.
+    first: usize,
+}
 
 impl Lowering<'_> {
     pub(super) fn conditional(&mut self, args: &[Expr]) -> Outcome {
@@ -64,8 +75,10 @@ impl Lowering<'_> {
             let results = aligned.collect::<Vec<Id>>().into_iter().chain(sizes).collect();
             lowering.b.close(results)
         };
-        let then = close(self, then, x.leaves(), sizes.iter().map(|size| size.0).collect());
-        let otherwise = close(self, otherwise, y.leaves(), sizes.iter().map(|size| size.1).collect());
+        let mut then = close(self, then, x.leaves(), sizes.iter().map(|size| size.0).collect());
+        let mut otherwise = close(self, otherwise, y.leaves(), sizes.iter().map(|size| size.1).collect());
+        let scattered: Vec<Option<Scattered>> =
+            (0..arrays.len()).map(|k| self.scattered_by_one(k, &mut then, &mut otherwise)).collect();
         let scalars: Vec<Scalar> = arrays.iter().map(|(a, _)| self.b.node(a.id).scalar).collect();
         let same: Vec<bool> = then.results.iter().zip(&otherwise.results).map(|(a, b)| a == b).collect();
         let op = self.b.conditional(c, [then.clone(), otherwise]);
@@ -76,6 +89,13 @@ impl Lowering<'_> {
         let mut places = scalars.iter().zip(&axes).enumerate();
         self.parts_of(&x, &y, &[], &known, &mut |lowering, dims| {
             let (k, (&scalar, axes)) = places.next().expect("a part for each array");
+            if let Some(Scattered { dims, x, places, first }) = &scattered[k] {
+                let x = lowering.b.part(op, k, scalar, x.clone());
+                let place = |(k, dims): (usize, &Vec<Id>)| lowering.b.part(op, first + k, Scalar::Integer, dims.clone());
+                let places: Vec<Id> = places.iter().enumerate().map(place).collect();
+                let zeros = lowering.b.zeros(scalar, dims);
+                return Array { id: lowering.b.scatter(zeros, x, &places), axes: axes.clone() };
+            }
             // What both blocks read from outside needs no choice.
             if same[k] && !lowering.b.is_within(then.results[k]) {
                 return Array { id: then.results[k], axes: axes.clone() };
@@ -84,6 +104,39 @@ impl Lowering<'_> {
             let dims = outer.chain(dims.iter().copied()).collect();
             Array { id: lowering.b.part(op, k, scalar, dims), axes: axes.clone() }
         })
+    }
+
+    /// Where a result of one block is scattered into zeros, and that of the other is zero: makes what is added, and where,
+    /// the results, so that no block makes the whole array.
+    fn scattered_by_one(&mut self, k: usize, then: &mut Block, otherwise: &mut Block) -> Option<Scattered> {
+        let is_zero = |lowering: &Self, block: &Block| lowering.b.is_zero(block.results[k]);
+        let (one, other) = match (is_zero(self, then), is_zero(self, otherwise)) {
+            (false, true) => (then, otherwise),
+            (true, false) => (otherwise, then),
+            _ => return None,
+        };
+        let node = self.b.node(one.results[k]).clone();
+        if !matches!(node.op, Op::Scatter) || !self.b.is_zero(node.args[0]) {
+            return None;
+        }
+        let dims: Vec<Vec<Id>> = node.args[1..].iter().map(|&id| self.b.dims(id)).collect();
+        if node.dims.iter().chain(dims.iter().flatten()).any(|&size| self.b.is_within(self.b.size(size))) {
+            return None;
+        }
+        self.b.by(Rule::SelectScatter);
+        let first = one.results.len();
+        one.results[k] = node.args[1];
+        one.results.extend(&node.args[2..]);
+        let results = std::mem::take(&mut other.results);
+        self.b.reopen(std::mem::take(other), true);
+        let nothing: Vec<Id> = (node.args[1..].iter().zip(&dims))
+            .map(|(&id, dims)| self.b.zeros(self.b.node(id).scalar, dims))
+            .collect();
+        *other = self.b.close(results);
+        other.results[k] = nothing[0];
+        other.results.extend(&nothing[1..]);
+        let (x, places) = (dims[0].clone(), dims[1..].to_vec());
+        Some(Scattered { dims: node.dims, x, places, first })
     }
 
     /// Returns a value whose parts that are never read are zeros like those of the other.
@@ -132,7 +185,7 @@ impl Lowering<'_> {
     }
 
     /// Collects pairs of sizes of two values that are not one, or not known outside of their blocks.
-    fn differing_sizes(&self, x: &Value, y: &Value, pairs: &mut Vec<(Id, Id)>) {
+    pub(super) fn differing_sizes(&self, x: &Value, y: &Value, pairs: &mut Vec<(Id, Id)>) {
         match (x, y) {
             (Value::Tuple(a), Value::Tuple(b)) => {
                 a.iter().zip(b).for_each(|(a, b)| self.differing_sizes(a, b, pairs));
@@ -196,6 +249,7 @@ impl Lowering<'_> {
 
     /// Returns the value of a conditional of which both branches are computed.
     fn select(&mut self, c: &Array, args: &[Expr]) -> Outcome {
+        self.b.by(Rule::BulkIf);
         let not = self.each(Fun::Not, std::slice::from_ref(c));
         let x = self.masked(c, &args[1])?;
         let y = self.masked(&not, &args[2])?;

@@ -7,6 +7,7 @@ use super::Lowering;
 use super::value::{Array, Axis, Value};
 use crate::builder::Line;
 use crate::ir::{Failure, Fun, Id, Op, Reduction};
+use crate::rules::Rule;
 
 /// A way to read along one dimension.
 #[derive(Clone, Copy)]
@@ -127,9 +128,15 @@ impl Lowering<'_> {
         let mut loops: Vec<Axis> = array.axes.clone();
         for way in ways {
             match *way {
-                Way::Place(e) => id = self.b.at(id, axis, e),
+                Way::Place(e) => {
+                    if !array.axes.is_empty() {
+                        self.b.by(Rule::IndexAxis);
+                    }
+                    id = self.b.at(id, axis, e);
+                }
                 Way::Run { axis: along, start, backwards, is_inside } => {
                     let n = self.sizes[along];
+                    self.b.by(if is_inside { Rule::IndexRun } else { Rule::IndexWindow });
                     id = match is_inside {
                         true => self.b.slice(id, axis, start, n),
                         false => self.b.window(id, axis, start, n).expect("sizes say where it starts"),
@@ -162,6 +169,7 @@ impl Lowering<'_> {
         let (before, shared) = array.axes.split_at(free);
         let shared = Array { id: array.id, axes: shared.to_vec() };
         let batch = Self::union(&[&[&shared], places.iter().collect::<Vec<_>>().as_slice()].concat());
+        self.b.by(if array.axes.is_empty() { Rule::BulkIndexOut } else { Rule::BulkIndex });
         let running: Vec<Id> = shared.axes.iter().map(|&axis| self.running(axis, &batch)).collect();
         let given: Vec<Id> = places.iter().map(|place| self.align_to(place, &batch, &[])).collect();
         let id = self.b.gather(array.id, free, &[running, given].concat());
@@ -226,6 +234,9 @@ impl Lowering<'_> {
         };
         let places: Vec<Array> = places.iter().zip(sizes).map(|(place, &size)| self.safe(place, size)).collect();
         let axes = Self::union(&[&[base, &x], places.iter().collect::<Vec<_>>().as_slice()].concat());
+        if !axes.is_empty() {
+            self.b.by(Rule::BulkScatter);
+        }
         let own = self.own(base);
         let whole = self.align_to(base, &axes, &own);
         let mut all: Vec<Id> = axes.iter().map(|&axis| self.running(axis, &axes)).collect();

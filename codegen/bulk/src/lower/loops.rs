@@ -4,6 +4,7 @@ use super::value::{Array, Axis, Value};
 use super::{Lowering, Outcome};
 use crate::ir::{Fun, Id};
 use crate::refusal::{Reason, Refusal};
+use crate::rules::Rule;
 use lm::term::{Expr, Kind, Var};
 use lm::types::Type;
 
@@ -73,6 +74,9 @@ impl Lowering<'_> {
             let dims: Vec<Vec<Id>> = (kept.iter().flat_map(Value::leaves))
                 .map(|array| self.b.dims(array.id).into_iter().map(|size| self.b.size(size)).collect())
                 .collect();
+            if axes.iter().any(|axes| !axes.is_empty()) {
+                self.b.by(Rule::BulkFold);
+            }
             let are_outer = dims.iter().flatten().all(|&size| self.b.is_outer(size));
             let block = self.b.close(results);
             if !are_outer {

@@ -30,6 +30,7 @@ mod vector_space;
 use crate::builder::Builder;
 use crate::ir::{Failure, Fun, Function, Id, Parameter, Path, Scalar, Shape};
 use crate::refusal::{Reason, Refusal};
+use crate::rules::Rule;
 use lm::term::{Constant, Expr, FunName, Kind, Op, Pattern, Program, Var};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
@@ -112,6 +113,7 @@ fn lowered(
         nodes: lowering.b.nodes,
         body,
         result,
+        rules: lowering.b.taken,
     };
     crate::unused::remove(&mut function);
     if cfg!(debug_assertions) {
@@ -261,6 +263,10 @@ impl Lowering<'_> {
             Kind::Let(bindings, body) => {
                 for binding in bindings {
                     let value = self.expr(&binding.rhs)?;
+                    if !self.active.is_empty() {
+                        let varies = value.leaves().iter().any(|array| !array.axes.is_empty());
+                        self.b.by(if varies { Rule::BulkLet } else { Rule::BulkLetOut });
+                    }
                     self.bind(&binding.pattern, value);
                 }
                 self.expr(body)
@@ -300,7 +306,12 @@ impl Lowering<'_> {
                 self.check(&ok, Failure::Assert);
                 self.expr(&args[1])
             }
-            Op::Tuple => Ok(Value::Tuple(args.iter().map(|arg| self.expr(arg)).collect::<Result<_, _>>()?)),
+            Op::Tuple => {
+                if !self.active.is_empty() {
+                    self.b.by(Rule::BulkTuple);
+                }
+                Ok(Value::Tuple(args.iter().map(|arg| self.expr(arg)).collect::<Result<_, _>>()?))
+            }
             Op::Get(i, _) => Ok(match self.expr(&args[0])? {
                 Value::Dummy(_) => Value::Dummy(e.ty().clone()),
                 tuple => tuple.tuple()[i - 1].clone(),
@@ -330,6 +341,9 @@ impl Lowering<'_> {
         let Some(def) = self.program.defs.get(name) else {
             return self.refuse(Reason::External, format!("`{name}` is external"));
         };
+        if !self.active.is_empty() {
+            self.b.by(Rule::BulkCall);
+        }
         let env = def.params.iter().map(Var::id).zip(args).collect();
         let outer = std::mem::replace(&mut self.env, env);
         self.calls.push(name.clone());

@@ -12,8 +12,8 @@ impl Lowering<'_> {
     pub(super) fn prim(&mut self, p: Prim, args: &[Expr], e: &Expr) -> Outcome {
         match (p, args) {
             (Prim::Build, [n, f]) => self.build(n, f),
-            // The witness shows the shape of no terms. Sizes of terms do not depend on an index.
-            (Prim::SumBuild, [n, f] | [_, n, f]) => self.sumbuild(n, f),
+            (Prim::SumBuild, [n, f]) => self.sumbuild(n, f),
+            (Prim::SumBuild, [w, n, f]) => self.sumbuild_like(w, n, f),
             (Prim::Fold, [f, start, v]) | (Prim::Checkpoint, [_, f, start, v]) => self.fold(f, start, v),
             (Prim::Scanl, [f, start, v]) | (Prim::Replay, [_, f, start, v]) => self.scanl(f, start, v),
             (Prim::States, [stride, f, start, v]) => self.states(stride, f, start, v),

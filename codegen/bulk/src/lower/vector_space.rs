@@ -3,6 +3,7 @@
 use super::Lowering;
 use super::value::{Array, Axis, Value};
 use crate::ir::{Fun, Id, Scalar};
+use crate::rules::Rule;
 use lm::types::Type;
 
 impl Lowering<'_> {
@@ -43,6 +44,9 @@ impl Lowering<'_> {
         let axes = Self::union(&args.iter().collect::<Vec<_>>());
         let widest = args.iter().max_by_key(|array| self.own(array).len()).expect("an operand");
         let own = self.own(widest);
+        if !axes.is_empty() {
+            self.b.by(Rule::BulkEach);
+        }
         let ids: Vec<Id> = args.iter().map(|array| self.align_to(array, &axes, &own)).collect();
         Array { id: self.b.each(fun, &ids), axes }
     }
@@ -97,6 +101,9 @@ impl Lowering<'_> {
     /// Returns the sum over the first `count` dimensions of an array's own.
     pub(super) fn sum_own(&mut self, array: &Array, count: usize) -> Array {
         let first = array.axes.len();
+        if first > 0 {
+            self.b.by(Rule::BulkReduce);
+        }
         let id = (first..first + count).rev().fold(array.id, |id, axis| self.b.sum(id, axis));
         Array { id, axes: array.axes.clone() }
     }
