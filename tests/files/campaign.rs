@@ -18,6 +18,7 @@ const DRAWS: &[Draw] = &[
     ("derivatives_of_arrays::of_random_programs", 60, "arrays: the same, of second order, and costs"),
     ("derivations::of_random_programs", 60, "functions of a size: all derivations"),
     ("dual_arrays::of_random_programs", 100, "all kinds: derivatives of whole arrays beside those of elements"),
+    ("whole_arrays::random_programs", 400, "functions of a size: whole arrays, and how many elements they write"),
     // One of 400 may be above the bound, so a round has many.
     ("bound::gradients_of_random_programs_are_cheap", 1_600, "functions of a size: the cheap-gradient bound"),
     ("category::of_random_programs", 300, "numbers and arrays: through the category language and back"),

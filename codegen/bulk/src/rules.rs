@@ -66,6 +66,7 @@ rules! {
     PermutePermute, "permute-permute", "derived", "permute (permute a) = permute a; of a spread, a spread; of a contract, a contract";
     GatherSpread, "gather-spread", "derived", "gather (spread a) e = spread (gather a e)   of the indices that a varies along";
     ReverseReverse, "reverse-reverse", "derived", "reverse (reverse a) = a";
+    ReverseLine, "reverse-line", "derived", "reverse (iota n) = n - 1 - iota n";
     SumSpread, "sum-spread", "derived", "sum (spread a) = n a, or spread (sum a)";
     SumOutOfNeg, "sum-neg", "derived", "sum (-a) = -(sum a)";
     SumOutOfQuotient, "sum-quotient", "derived", "sum (a / b) = (sum a) / b   b does not vary";
@@ -77,11 +78,13 @@ rules! {
     SumOfLoop, "sum-loop", "derived", "sum (loop s) = loop (sum s)   s is only added to";
     SumOfScatter, "sum-scatter", "derived", "sum (scatter x e) = scatter (sum x) e, or of fewer indices";
     ScatterLine, "scatter-line", "derived", "scatter 0 x i = permute x   each place once";
+    ScatterReverse, "scatter-reverse", "derived", "scatter 0 x (n - 1 - i) = reverse x";
     ScatterWindow, "scatter-window", "derived", "scatter 0 x (i + s) = window x -s   each place at most once";
     ScatterScatter, "scatter-scatter", "derived", "scatter 0 (scatter 0 x e) f = scatter 0 x (f, e)";
     AddScatter, "add-scatter", "derived", "a + scatter 0 x e = scatter a x e";
     NegScatter, "neg-scatter", "derived", "-(scatter 0 x e) = scatter 0 (-x) e";
     SelectScatter, "select-scatter", "derived", "select c (scatter 0 x e) 0 = scatter 0 (select c x 0) e";
+    FoldSum, "fold-sum", "derived", "fold (λ(s, x). s + t) a v = a + reduce sum (B t)   s is not in t";
     LoopSame, "loop-same", "derived", "loop n s (λi s. s) = s";
     LoopBest, "loop-best", "derived", "loop n s (λi s. if a[i] > s then a[i] else s) = the larger of s and the largest of a; its place";
 }

@@ -11,7 +11,79 @@ use super::Builder;
 use crate::ir::{Block, Fun, Id, Op};
 use rustc_hash::FxHashSet;
 
+fn blocks_of(op: &Op) -> &[Block] {
+    match op {
+        Op::If(blocks) => &**blocks,
+        Op::Loop(block) => std::slice::from_ref(&**block),
+        _ => &[],
+    }
+}
+
 impl Builder {
+    /// Returns which states each step of a loop only adds to, if steps do not need what others made: the other states stay
+    /// as they are. `is_small` tells whether a term may be there for all steps at once. `None` if there is no such state.
+    pub fn added_states(
+        &self,
+        block: &Block,
+        count: usize,
+        is_small: &dyn Fn(&Builder, usize, Id) -> bool,
+    ) -> Option<Vec<bool>> {
+        let states = &block.parameters[1..];
+        let added: Vec<bool> = states.iter().zip(&block.results).map(|(state, result)| state != result).collect();
+        if block.results.len() > count || !added.contains(&true) {
+            return None;
+        }
+        let mut known: FxHashSet<Id> = states.iter().zip(&added).filter(|(_, added)| **added).map(|(id, _)| *id).collect();
+        for &id in &block.nodes {
+            let node = self.node(id);
+            let reads = |ids: &[Id]| ids.iter().any(|id| known.contains(id));
+            if reads(&node.args) || reads(&node.dims) || blocks_of(&node.op).iter().any(|block| self.reads(block, &known)) {
+                if self.may_stop(&node.op) {
+                    return None;
+                }
+                known.insert(id);
+            }
+        }
+        let is_added = |k: usize| self.is_added(block.results[k], states[k], &known, &|term| is_small(self, k, term));
+        (0..count).all(|k| !added[k] || is_added(k)).then_some(added)
+    }
+
+    /// Returns whether an array is a state with terms added to it that are not made of states.
+    fn is_added(&self, id: Id, state: Id, known: &FxHashSet<Id>, is_small: &dyn Fn(Id) -> bool) -> bool {
+        if id == state {
+            return true;
+        }
+        let node = self.node(id);
+        let [x, y] = match &node.op {
+            Op::Each(Fun::Add | Fun::Sub) => [node.args[0], node.args[1]],
+            Op::Scatter => {
+                let is_free = node.args[1..].iter().all(|arg| !known.contains(arg));
+                return is_free && self.is_added(node.args[0], state, known, is_small);
+            }
+            _ => return false,
+        };
+        match (known.contains(&x), known.contains(&y)) {
+            (true, false) => is_small(y) && self.is_added(x, state, known, is_small),
+            (false, true) if node.op == Op::Each(Fun::Add) => is_small(x) && self.is_added(y, state, known, is_small),
+            _ => false,
+        }
+    }
+
+    /// Returns whether a block reads some nodes.
+    fn reads(&self, block: &Block, known: &FxHashSet<Id>) -> bool {
+        let reads = |ids: &[Id]| ids.iter().any(|id| known.contains(id));
+        reads(&block.results)
+            || block.nodes.iter().map(|&id| self.node(id)).any(|node| {
+                reads(&node.args) || reads(&node.dims) || blocks_of(&node.op).iter().any(|block| self.reads(block, known))
+            })
+    }
+
+    /// Returns whether a check is made.
+    fn may_stop(&self, op: &Op) -> bool {
+        let stops = |block: &Block| block.nodes.iter().any(|&id| self.may_stop(&self.node(id).op));
+        matches!(op, Op::Check(_)) || blocks_of(op).iter().any(stops)
+    }
+
     /// Returns the loop and the number of a state that each step only adds to, from zeros on, if an array is one.
     pub(super) fn accumulator(&self, part: Id) -> Option<(Id, usize)> {
         let Op::Part(k) = self.node(part).op else { return None };

@@ -67,7 +67,25 @@ impl Builder {
     /// Returns an array backwards along an axis.
     pub fn reverse(&mut self, id: Id, axis: usize) -> Id {
         let node = self.node(id).clone();
+        // n - 1 - i in place of i backwards: a line, by which parts are read.
+        let is_line = |line: &super::Line| line.axis == Some(axis) && line.step.abs() == 1;
+        if let Some(line) = self.line(id).filter(|line| is_line(line) && node.dims.len() == 1) {
+            self.by(Rule::ReverseLine);
+            let (one, iota) = (self.integer(1), self.iota(node.dims[axis]));
+            let last = self.each(Fun::Sub, &[node.dims[axis], one]);
+            let (to_end, back) = if line.step == 1 { (Fun::Add, Fun::Sub) } else { (Fun::Sub, Fun::Add) };
+            let end = self.each(to_end, &[line.offset, last]);
+            let end = self.folded(end);
+            let end = self.spread(end, &[], &node.dims);
+            return self.each(back, &[end, iota]);
+        }
         match node.op {
+            Op::Spread(ref axes) if axes.contains(&axis) => {
+                let k = axes.iter().position(|&a| a == axis).expect("one of the axes");
+                let inner = self.reverse(node.args[0], k);
+                self.spread(inner, axes, &node.dims)
+            }
+            Op::Spread(_) => id,
             Op::Reverse(other) if other == axis => {
                 self.by(Rule::ReverseReverse);
                 node.args[0]

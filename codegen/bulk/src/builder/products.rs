@@ -201,7 +201,7 @@ impl Builder {
     }
 
     /// Returns whether an array need not be there for its sum.
-    pub(super) fn needs_no_array(&self, id: Id) -> bool {
+    pub(crate) fn needs_no_array(&self, id: Id) -> bool {
         match &self.node(id).op {
             Op::Spread(_) | Op::Contract(_) => true,
             Op::Each(Fun::Mul) => {

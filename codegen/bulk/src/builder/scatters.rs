@@ -26,6 +26,13 @@ impl Builder {
                 (x, places) = (self.sum(x, axis), same);
             }
         }
+        for k in 0..places.len() {
+            if let Some(axis) = self.whole_line_backwards(places[k], self.node(a).dims[k]) {
+                self.by(Rule::ScatterReverse);
+                x = self.reverse(x, axis);
+                places = places.iter().map(|&e| self.reverse(e, axis)).collect();
+            }
+        }
         if let Some(sum) = self.scatter_along_lines(a, x, &places) {
             return sum;
         }
@@ -155,6 +162,17 @@ impl Builder {
         (starts && self.size(self.node(e).dims[axis]) == self.size(n)).then_some(axis)
     }
 
+    /// Returns the axis along which an index runs from n - 1 to 0.
+    fn whole_line_backwards(&mut self, e: Id, n: Id) -> Option<usize> {
+        let line = self.line(e)?;
+        let axis = line.axis.filter(|_| line.step == -1)?;
+        let one = self.integer(1);
+        let last = self.each(Fun::Sub, &[n, one]);
+        let gap = self.each(Fun::Sub, &[last, line.offset]);
+        let gap = self.folded(gap);
+        (self.is_integer(gap, 0) && self.size(self.node(e).dims[axis]) == self.size(n)).then_some(axis)
+    }
+
     /// Returns whether an array is zeros with some of its elements added to.
     pub(super) fn is_sparse(&self, id: Id) -> bool {
         self.sparse[id.index()]
@@ -273,7 +291,7 @@ impl Builder {
             let a = self.sum(a, axis);
             return Some(self.scatter(a, x, places));
         }
-        self.whole_line(places[axis], node.dims[axis])?;
+        self.whole_line(places[axis], node.dims[axis]).or_else(|| self.whole_line_backwards(places[axis], node.dims[axis]))?;
         let mut fewer = places.to_vec();
         fewer.remove(axis);
         // Where the array is there anyway, its rows are added up: elements of all rows may meet at few places.

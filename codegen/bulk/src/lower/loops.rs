@@ -1,7 +1,8 @@
 //! Folds and loops, whose iterations depend on those before. The states of all iterations around them are one array.
 
 use super::value::{Array, Axis, Value};
-use super::{Lowering, Outcome};
+use super::{Lowering, Outcome, SizesOf};
+use crate::builder::Builder;
 use crate::ir::{Fun, Id};
 use crate::refusal::{Reason, Refusal};
 use crate::rules::Rule;
@@ -16,14 +17,81 @@ struct Repeated {
     first: Value,
     last: Value,
     kept: Vec<Value>,
+    /// Which arrays of the state each step only adds to, if no step needs what one before it made: then there is no loop
+    /// yet, and `last` is the first state.
+    added: Option<Vec<bool>>,
 }
 
 impl Lowering<'_> {
+    /// Returns the last state of a loop: a sum where no step needs what one before it made, otherwise that of the loop.
+    fn repeat_or_add(
+        &mut self,
+        n: &Array,
+        start: &Value,
+        mut step: impl FnMut(&mut Self, &Array, &Value) -> Step,
+    ) -> Result<Repeated, Refusal> {
+        let may_add = self.sizes_of == SizesOf::Data || self.b.is_fixed(n.id);
+        let repeated = self.repeat(n, start, may_add, &mut step)?;
+        let Some(added) = &repeated.added else { return Ok(repeated) };
+        let (calls, active, mask) = (self.calls.clone(), self.active.clone(), self.mask.clone());
+        match self.added_steps(n, &repeated.first, added, &mut step) {
+            Ok(last) => Ok(Repeated { last, ..repeated }),
+            Err(_) => {
+                (self.calls, self.active, self.mask) = (calls, active, mask);
+                self.repeat(n, start, false, &mut step)
+            }
+        }
+    }
+
+    /// Returns the last state of a loop whose steps only add to it: all steps are iterations along an axis.
+    fn added_steps(
+        &mut self,
+        n: &Array,
+        start: &Value,
+        added: &[bool],
+        step: &mut impl FnMut(&mut Self, &Array, &Value) -> Step,
+    ) -> Outcome {
+        let axis = self.sizes.len();
+        let size = self.b.size(n.id);
+        self.sizes.push(size);
+        let index = Array { id: self.b.iota(size), axes: vec![axis] };
+        let mut states = Vec::new();
+        for (array, is_added) in start.leaves().into_iter().cloned().zip(added) {
+            states.push(match is_added {
+                true => {
+                    let own = self.own(&array);
+                    Array::fixed(self.b.zeros(self.b.node(array.id).scalar, &own))
+                }
+                false => array,
+            });
+        }
+        self.b.by(Rule::FoldSum);
+        self.active.push(axis);
+        let (terms, _) = step(self, &index, &start.with(states))?;
+        self.active.pop();
+        let (start, terms) = self.alike(start, &terms);
+        let pairs: Vec<(Array, Array)> =
+            start.leaves().into_iter().cloned().zip(terms.leaves().into_iter().cloned()).collect();
+        let last = pairs.into_iter().zip(added).map(|((first, term), is_added)| {
+            if !is_added {
+                return first;
+            }
+            let all = Self::union(&[&term, &Array { id: term.id, axes: vec![axis] }]);
+            let id = self.align(&term, &all);
+            let kept = all.len() - 1;
+            let sum = Array { id: self.b.sum(id, kept), axes: all[..kept].to_vec() };
+            self.each(Fun::Add, &[first, sum])
+        });
+        let last = last.collect();
+        Ok(start.with(last))
+    }
+
     /// Returns the last state of a loop, and what it keeps of each step, stacked.
     fn repeat(
         &mut self,
         n: &Array,
         start: &Value,
+        may_add: bool,
         mut step: impl FnMut(&mut Self, &Array, &Value) -> Step,
     ) -> Result<Repeated, Refusal> {
         if !n.axes.is_empty() {
@@ -82,13 +150,20 @@ impl Lowering<'_> {
             if !are_outer {
                 return self.refuse(Reason::Jagged, "what a loop keeps of its steps differs in size");
             }
+            let is_small = |builder: &Builder, k: usize, term: Id| {
+                builder.rank(term) == axes[k].len() || builder.needs_no_array(term)
+            };
+            let added = may_add.then(|| self.b.added_states(&block, ids.len(), &is_small)).flatten();
+            if added.is_some() {
+                return Ok(Repeated { last: start.clone(), first: start, kept: vec![], added });
+            }
             let parts = self.b.repeat(n.id, ids, block, dims);
             let (states, stacks) = parts.split_at(axes.len());
             let last =
                 start.with(states.iter().zip(&axes).map(|(&id, axes)| Array { id, axes: axes.clone() }).collect());
             let mut stacks = stacks.iter();
             let kept = kept.iter().map(|value| self.stacked(n.id, value, &mut stacks)).collect();
-            return Ok(Repeated { first: start, last, kept });
+            return Ok(Repeated { first: start, last, kept, added: None });
         }
     }
 
@@ -215,13 +290,18 @@ impl Lowering<'_> {
         let v = self.expr(v)?;
         let (sizes, element) = v.tensor();
         let (sizes, element) = (sizes.to_vec(), element.clone());
-        let Repeated { first, last, mut kept } =
-            self.repeat(&Array::fixed(sizes[0]), &first, |lowering, i, state| {
-                let x = lowering.read_step(i, &element);
-                let next = lowering.apply(f, Value::Tuple(vec![state.clone(), x]))?;
-                let kept = if keeps { vec![lowering.wide(&next, state)] } else { vec![] };
-                Ok((next, kept))
-            })?;
+        let n = Array::fixed(sizes[0]);
+        let step = |lowering: &mut Self, i: &Array, state: &Value| {
+            let x = match i.axes.is_empty() {
+                true => lowering.read_step(i, &element),
+                false => lowering.read(std::slice::from_ref(i), &sizes, &element),
+            };
+            let next = lowering.apply(f, Value::Tuple(vec![state.clone(), x]))?;
+            let kept = if keeps { vec![lowering.wide(&next, state)] } else { vec![] };
+            Ok((next, kept))
+        };
+        let repeated = if keeps { self.repeat(&n, &first, false, step) } else { self.repeat_or_add(&n, &first, step) };
+        let Repeated { first, last, mut kept, .. } = repeated?;
         Ok((last, first, kept.pop()))
     }
 
@@ -251,7 +331,7 @@ impl Lowering<'_> {
         let (sizes, element) = (sizes.to_vec(), element.clone());
         let none = Value::Array(Array::fixed(self.b.integer(-1)));
         let start = Value::Tuple(vec![none, first]);
-        let Repeated { last, .. } = self.repeat(&Array::fixed(sizes[0]), &start, |lowering, i, state| {
+        let Repeated { last, .. } = self.repeat(&Array::fixed(sizes[0]), &start, false, |lowering, i, state| {
             let x = lowering.read_step(i, &element);
             let parts = state.tuple().to_vec();
             let chosen = lowering.apply(c, Value::Tuple(vec![parts[1].clone(), x.clone()]))?.array().clone();
@@ -280,7 +360,7 @@ impl Lowering<'_> {
         };
         let count = self.natural(&n);
         let start = Value::Tuple(vec![first, zero]);
-        let Repeated { last, .. } = self.repeat(&count, &start, |lowering, i, state| {
+        let Repeated { last, .. } = self.repeat_or_add(&count, &start, |lowering, i, state| {
             let parts = state.tuple();
             let pair = lowering.apply(f, Value::Tuple(vec![Value::Array(i.clone()), parts[0].clone()]))?;
             let (next, term) = (&pair.tuple()[0], &pair.tuple()[1]);
@@ -320,7 +400,7 @@ impl Lowering<'_> {
         }
         let start = self.zero_of(&first);
         let n = self.natural(&Array::fixed(n));
-        let Repeated { last, .. } = self.repeat(&n, &start, |lowering, i, state| {
+        let Repeated { last, .. } = self.repeat(&n, &start, false, |lowering, i, state| {
             let term = term(lowering, i)?;
             Ok((lowering.zip(Fun::Add, state, &term), vec![]))
         })?;
