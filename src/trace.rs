@@ -36,7 +36,8 @@ pub fn text(stage: &Stage, notation: Notation) -> String {
     for (i, (rule, places)) in rules.iter().enumerate() {
         let row = rule.row();
         let plural = if *places == 1 { "" } else { "s" };
-        writeln!(out, "{}. {:<width$}  {}   at {places} place{plural}", i + 1, row.name, row.text).expect("a String takes all");
+        writeln!(out, "{}. {:<width$}  {}   at {places} place{plural}", i + 1, row.name, row.text)
+            .expect("a String takes all");
     }
     for (i, Named { step, before, after }) in named(stage).iter().enumerate() {
         let change = change(&step.before, &step.after, step.instance.as_ref());

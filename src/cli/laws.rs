@@ -62,7 +62,8 @@ fn rows() -> impl Iterator<Item = Row> {
     });
     let of_passes = laws::all().map(|law| Row { name: law.name, source: law.source, text: law.text.into() });
     let no_law = WITHOUT_LAW.iter().map(|(source, text, by)| Row { name: "-", source, text: format!("{text}   {by}") });
-    let of_arrays = bulk::rules::RULES.iter().map(|rule| Row { name: rule.name, source: rule.source, text: rule.text.into() });
+    let of_arrays =
+        bulk::rules::RULES.iter().map(|rule| Row { name: rule.name, source: rule.source, text: rule.text.into() });
     matched.chain(of_passes).chain(of_arrays).chain(no_law)
 }
 
@@ -71,15 +72,43 @@ const WITHOUT_LAW: &[(&str, &str, &str)] = &[
     ("Fig. 8a1 (ICFP)", "(λx. b)(e) = let x = e in b", "the checker, for functions that are arguments"),
     ("Fig. 8a6 (ICFP)", "let x = a in let y = b in e = let y = b in let x = a in e", "passes that need another order"),
     ("Fig. 8f2 (ICFP)", "a loop of n + 1 steps = its first step, then n", "the pass `unroll` of native code"),
-    ("004 Fig. 9", "B (replicate n t), B (tr t), B (reshape s t)", "`bulk-each`: each is a build whose element is read at an index"),
+    (
+        "004 Fig. 9",
+        "B (replicate n t), B (tr t), B (reshape s t)",
+        "`bulk-each`: each is a build whose element is read at an index",
+    ),
     ("004 Fig. 9", "B (gather s t f)", "`bulk-index`: a gather is a build whose element is read at an index"),
-    ("004 Fig. 10", "index (let x = v in t) ix, index (cond b t u) ix, index (op t u) ix", "`index-axis`: of an array that is made once"),
-    ("004 Fig. 10", "index (sumOuter t) ix, index (tr t) ix, index (reshape s t) ix, index (gather s t f) ix", "`index-axis`"),
-    ("004 Fig. 10", "index t [] = t, index (index t ix) jx = index t (ix, jx)", "the walk: an element has all indices at once"),
-    ("004 Fig. 17", "eval c Zero, Input, Add, Scale, Share", "transposes of lmZero, lmGet, lmAdd, lmScale, and `let` (Fig. 5)"),
+    (
+        "004 Fig. 10",
+        "index (let x = v in t) ix, index (cond b t u) ix, index (op t u) ix",
+        "`index-axis`: of an array that is made once",
+    ),
+    (
+        "004 Fig. 10",
+        "index (sumOuter t) ix, index (tr t) ix, index (reshape s t) ix, index (gather s t f) ix",
+        "`index-axis`",
+    ),
+    (
+        "004 Fig. 10",
+        "index t [] = t, index (index t ix) jx = index t (ix, jx)",
+        "the walk: an element has all indices at once",
+    ),
+    (
+        "004 Fig. 17",
+        "eval c Zero, Input, Add, Scale, Share",
+        "transposes of lmZero, lmGet, lmAdd, lmScale, and `let` (Fig. 5)",
+    ),
     ("004 Fig. 17", "eval c (Index d i) = eval (oneHot i c) d", "the transpose of `lmIndex` (Fig. 5): `$delta_at`"),
-    ("004 Fig. 17", "eval c (SumOuter d) = eval (replicate n c) d, and the other way round", "transposes of `lmHCatV` and `lmVCatV` (Fig. 5)"),
-    ("004 Fig. 17", "eval c (Gather d f) = eval (scatter c f) d, and the other way round", "transposes of `lmHCatV` of `lmIndex`"),
+    (
+        "004 Fig. 17",
+        "eval c (SumOuter d) = eval (replicate n c) d, and the other way round",
+        "transposes of `lmHCatV` and `lmVCatV` (Fig. 5)",
+    ),
+    (
+        "004 Fig. 17",
+        "eval c (Gather d f) = eval (scatter c f) d, and the other way round",
+        "transposes of `lmHCatV` of `lmIndex`",
+    ),
     ("004 Fig. 17", "eval c (LitArray d ..), (Transpose d), (Reshape d)", "the same: loops of maps that read elements"),
 ];
 
@@ -93,7 +122,10 @@ impl Row {
     /// Returns whether the source is one of another paper than the notes, or a figure of it: `004`, `004 Fig. 9`.
     fn is_of_paper(&self, asked: &str) -> bool {
         asked.starts_with(|c: char| c.is_ascii_digit())
-            && self.source.split("; ").any(|source| source.strip_prefix(asked).is_some_and(|rest| rest.starts_with(' ')))
+            && self
+                .source
+                .split("; ")
+                .any(|source| source.strip_prefix(asked).is_some_and(|rest| rest.starts_with(' ')))
     }
 
     /// Returns the one of its sources that is a figure, or several with that one among them.

@@ -133,7 +133,8 @@ fn bless(name: String, found: Option<String>) -> Outcome {
 
 fn each_row_of_refusals_has_its_program() {
     let rows = refusals();
-    let folder = |folder: &str| if folder == "kernels" { "benches/kernels/ks".into() } else { format!("tests/cases/{folder}") };
+    let folder =
+        |folder: &str| if folder == "kernels" { "benches/kernels/ks".into() } else { format!("tests/cases/{folder}") };
     for name in rows.keys() {
         let (parent, file) = name.split_once('/').expect("a folder and a file");
         let path = format!("{}/{file}.ks", folder(parent));

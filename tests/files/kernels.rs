@@ -20,7 +20,8 @@ pub fn tests() -> Vec<Trial> {
             let name = files::name(&path);
             // The interpreter takes long for convolutions: of two formulations for the campaign.
             let is_long = matches!(name.as_str(), "conv2d_net_index" | "conv2d_net_fused");
-            each::row("kernels::gradients_are_cheap", &name, move || gradient_is_cheap(&path)).with_ignored_flag(is_long)
+            each::row("kernels::gradients_are_cheap", &name, move || gradient_is_cheap(&path))
+                .with_ignored_flag(is_long)
         })
         .collect();
     tests.extend(each::program("kernels::passes_keep_the_rules_of_loops", "benches/kernels/ks", loops_keep_the_rules));

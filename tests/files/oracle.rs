@@ -17,7 +17,9 @@ const SPREAD: usize = 5;
 pub fn tests() -> Vec<Trial> {
     let mut tests: Vec<Trial> = (DEMOS.iter())
         // The naive evaluator takes a minute for the loops of `cnn`: for the campaign.
-        .map(|it| each::row("oracle::demos_by_one_derivation", it.name, || demo(it)).with_ignored_flag(it.name == "cnn"))
+        .map(|it| {
+            each::row("oracle::demos_by_one_derivation", it.name, || demo(it)).with_ignored_flag(it.name == "cnn")
+        })
         .collect();
     for folder in ["bulk", "cost", "gradcheck", "ways"] {
         let programs = files::programs(&format!("tests/cases/{folder}"));

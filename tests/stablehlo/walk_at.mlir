@@ -64,10 +64,11 @@ module @lmc attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i
       %t12_1 = stablehlo.reshape %t12 : (tensor<1xi64>) -> tensor<i64>
       %c_13 = stablehlo.constant dense<100.0> : tensor<f64>
       %t13 = stablehlo.compare GT, %t11_1, %c_13, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
-      %if_1:3 = "stablehlo.if"(%t13) ({
+      %if_1:4 = "stablehlo.if"(%t13) ({
         %c_14 = stablehlo.constant dense<0.5> : tensor<f64>
         %t_13 = stablehlo.multiply %c_14, %t9 : tensor<f64>
-        stablehlo.return %t_13, %c_11, %status_1 : tensor<f64>, tensor<4xf64>, tensor<i64>
+        %c_15 = stablehlo.constant dense<0.0> : tensor<f64>
+        stablehlo.return %t_13, %c_15, %c_1, %status_1 : tensor<f64>, tensor<f64>, tensor<i64>, tensor<i64>
       }, {
         %t_14 = stablehlo.add %t11_1, %t11_1 : tensor<f64>
         %t_15 = stablehlo.multiply %t_14, %t9 : tensor<f64>
@@ -75,23 +76,24 @@ module @lmc attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i
         %t_17 = stablehlo.reshape %t_16 : (tensor<1xi64>) -> tensor<i64>
         %t_18 = stablehlo.add %t12_1, %t_17 : tensor<i64>
         %t_19 = stablehlo.compare LE, %c_1, %t_18, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-        %c_15 = stablehlo.constant dense<4> : tensor<i64>
-        %t_20 = stablehlo.compare LT, %t_18, %c_15, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+        %c_16 = stablehlo.constant dense<4> : tensor<i64>
+        %t_20 = stablehlo.compare LT, %t_18, %c_16, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
         %t_21 = stablehlo.and %t_19, %t_20 : tensor<i1>
-        %c_16 = stablehlo.constant dense<2> : tensor<i64>
-        %check_3 = stablehlo.select %t_21, %status_1, %c_16 : tensor<i1>, tensor<i64>
+        %c_17 = stablehlo.constant dense<2> : tensor<i64>
+        %check_3 = stablehlo.select %t_21, %status_1, %c_17 : tensor<i1>, tensor<i64>
         %check_4 = stablehlo.compare EQ, %status_1, %c_1, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
         %check_5 = stablehlo.select %check_4, %check_3, %status_1 : tensor<i1>, tensor<i64>
-        %t_22 = stablehlo.reshape %t9 : (tensor<f64>) -> tensor<1xf64>
-        %t_23 = stablehlo.dynamic_update_slice %c_11, %t_22, %t_18 : (tensor<4xf64>, tensor<1xf64>, tensor<i64>) -> tensor<4xf64>
-        stablehlo.return %t_15, %t_23, %check_5 : tensor<f64>, tensor<4xf64>, tensor<i64>
-      }) : (tensor<i1>) -> (tensor<f64>, tensor<4xf64>, tensor<i64>)
-      %t_24 = stablehlo.add %s, %if_1#1 : tensor<4xf64>
+        stablehlo.return %t_15, %t9, %t_18, %check_5 : tensor<f64>, tensor<f64>, tensor<i64>, tensor<i64>
+      }) : (tensor<i1>) -> (tensor<f64>, tensor<f64>, tensor<i64>, tensor<i64>)
+      %t_22 = stablehlo.reshape %if_1#1 : (tensor<f64>) -> tensor<1xf64>
+      %t_23 = stablehlo.dynamic_slice %s, %if_1#2, sizes = [1] : (tensor<4xf64>, tensor<i64>) -> tensor<1xf64>
+      %t_24 = stablehlo.add %t_23, %t_22 : tensor<1xf64>
+      %t_25 = stablehlo.dynamic_update_slice %s, %t_24, %if_1#2 : (tensor<4xf64>, tensor<1xf64>, tensor<i64>) -> tensor<4xf64>
       %next_5 = stablehlo.add %t8, %c_5 : tensor<i64>
-      stablehlo.return %next_5, %if_1#0, %t_24, %if_1#2 : tensor<i64>, tensor<f64>, tensor<4xf64>, tensor<i64>
+      stablehlo.return %next_5, %if_1#0, %t_25, %if_1#3 : tensor<i64>, tensor<f64>, tensor<4xf64>, tensor<i64>
     }
-    %t_25 = stablehlo.slice %t_11 [6:7] : (tensor<7xf64>) -> tensor<1xf64>
-    %t_26 = stablehlo.reshape %t_25 : (tensor<1xf64>) -> tensor<f64>
-    return %loop_1#3, %t_26, %loop_1#2 : tensor<i64>, tensor<f64>, tensor<4xf64>
+    %t_26 = stablehlo.slice %t_11 [6:7] : (tensor<7xf64>) -> tensor<1xf64>
+    %t_27 = stablehlo.reshape %t_26 : (tensor<1xf64>) -> tensor<f64>
+    return %loop_1#3, %t_27, %loop_1#2 : tensor<i64>, tensor<f64>, tensor<4xf64>
   }
 }

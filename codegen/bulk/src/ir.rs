@@ -34,8 +34,8 @@
 //!
 //! Source: *Dual-numbers reverse AD for functional array languages*, sec. 3 and 5, with axes in place of `sumOuter`.
 
-use lm::libm::Libm;
 use crate::rules::Rule;
+use lm::libm::Libm;
 use lm::term::{Constant, Span};
 use std::sync::Arc;
 

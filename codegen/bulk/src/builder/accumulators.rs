@@ -33,11 +33,15 @@ impl Builder {
         if block.results.len() > count || !added.contains(&true) {
             return None;
         }
-        let mut known: FxHashSet<Id> = states.iter().zip(&added).filter(|(_, added)| **added).map(|(id, _)| *id).collect();
+        let mut known: FxHashSet<Id> =
+            states.iter().zip(&added).filter(|(_, added)| **added).map(|(id, _)| *id).collect();
         for &id in &block.nodes {
             let node = self.node(id);
             let reads = |ids: &[Id]| ids.iter().any(|id| known.contains(id));
-            if reads(&node.args) || reads(&node.dims) || blocks_of(&node.op).iter().any(|block| self.reads(block, &known)) {
+            if reads(&node.args)
+                || reads(&node.dims)
+                || blocks_of(&node.op).iter().any(|block| self.reads(block, &known))
+            {
                 if self.may_stop(&node.op) {
                     return None;
                 }
@@ -74,7 +78,9 @@ impl Builder {
         let reads = |ids: &[Id]| ids.iter().any(|id| known.contains(id));
         reads(&block.results)
             || block.nodes.iter().map(|&id| self.node(id)).any(|node| {
-                reads(&node.args) || reads(&node.dims) || blocks_of(&node.op).iter().any(|block| self.reads(block, known))
+                reads(&node.args)
+                    || reads(&node.dims)
+                    || blocks_of(&node.op).iter().any(|block| self.reads(block, known))
             })
     }
 

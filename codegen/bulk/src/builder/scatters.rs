@@ -291,7 +291,8 @@ impl Builder {
             let a = self.sum(a, axis);
             return Some(self.scatter(a, x, places));
         }
-        self.whole_line(places[axis], node.dims[axis]).or_else(|| self.whole_line_backwards(places[axis], node.dims[axis]))?;
+        self.whole_line(places[axis], node.dims[axis])
+            .or_else(|| self.whole_line_backwards(places[axis], node.dims[axis]))?;
         let mut fewer = places.to_vec();
         fewer.remove(axis);
         // Where the array is there anyway, its rows are added up: elements of all rows may meet at few places.

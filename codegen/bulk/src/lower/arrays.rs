@@ -144,7 +144,8 @@ impl Lowering<'_> {
         let sums: Vec<Array> = sum.leaves().into_iter().cloned().collect();
         let terms = self.b.close(sums.iter().map(|array| array.id).collect());
         self.b.open(true);
-        let zeros: Vec<Id> = like.leaves().into_iter().cloned().zip(&sums).map(|(zero, sum)| self.align(&zero, &sum.axes)).collect();
+        let zeros: Vec<Id> =
+            like.leaves().into_iter().cloned().zip(&sums).map(|(zero, sum)| self.align(&zero, &sum.axes)).collect();
         let dims: Vec<Vec<Id>> = zeros.iter().map(|&id| self.b.dims(id)).collect();
         let none = self.b.close(zeros);
         let op = self.b.conditional(some, [terms, none]);

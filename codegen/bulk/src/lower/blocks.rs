@@ -91,7 +91,8 @@ impl Lowering<'_> {
             let (k, (&scalar, axes)) = places.next().expect("a part for each array");
             if let Some(Scattered { dims, x, places, first }) = &scattered[k] {
                 let x = lowering.b.part(op, k, scalar, x.clone());
-                let place = |(k, dims): (usize, &Vec<Id>)| lowering.b.part(op, first + k, Scalar::Integer, dims.clone());
+                let place =
+                    |(k, dims): (usize, &Vec<Id>)| lowering.b.part(op, first + k, Scalar::Integer, dims.clone());
                 let places: Vec<Id> = places.iter().enumerate().map(place).collect();
                 let zeros = lowering.b.zeros(scalar, dims);
                 return Array { id: lowering.b.scatter(zeros, x, &places), axes: axes.clone() };
@@ -129,9 +130,8 @@ impl Lowering<'_> {
         one.results.extend(&node.args[2..]);
         let results = std::mem::take(&mut other.results);
         self.b.reopen(std::mem::take(other), true);
-        let nothing: Vec<Id> = (node.args[1..].iter().zip(&dims))
-            .map(|(&id, dims)| self.b.zeros(self.b.node(id).scalar, dims))
-            .collect();
+        let nothing: Vec<Id> =
+            (node.args[1..].iter().zip(&dims)).map(|(&id, dims)| self.b.zeros(self.b.node(id).scalar, dims)).collect();
         *other = self.b.close(results);
         other.results[k] = nothing[0];
         other.results.extend(&nothing[1..]);
