@@ -4,6 +4,7 @@
 
 mod xla;
 
+use super::directory::with_program;
 use bulk::emit::stablehlo::Options;
 use common::files::expect;
 use lm::interp::Interpreter;
@@ -189,4 +190,23 @@ fn arrays_lie_on_devices() {
         output.status.code() == Some(2) && text.contains("`--mesh` is for StableHLO: say `--emit stablehlo`"),
         "{text}"
     );
+}
+
+/// The page's export of `gmm` has one text, which gives at two sizes what the module gives.
+#[test]
+fn one_text_serves_all_sizes() {
+    let Some(python) = python() else { return };
+    let page = include_str!("../../../docs/accelerators.md");
+    let (_, rest) = page.split_once("### One text for all sizes").expect("the page has it");
+    let (_, rest) = rest.split_once("```python\n").expect("the section has an example");
+    let (example, _) = rest.split_once("```").expect("the example ends");
+    let check = include_str!("../../stablehlo/any_size.py");
+    let directory = with_program("one_text_serves_all_sizes", include_str!("../../../demos/gmm.ks"));
+    let mut lmc = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    let made = lmc.current_dir(&directory).args(["compile", "p.ks", "--fun", "gmm", "--vjp", "--emit", "jax=gmm.py"]);
+    assert!(made.status().expect("lmc starts").success());
+    let output = Command::new(python).current_dir(&directory).args(["-c", &format!("{example}\n{check}")]).output();
+    let output = output.expect("Python starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    println!("{}", String::from_utf8_lossy(&output.stdout));
 }
