@@ -193,7 +193,11 @@ def _compare(text, call, wanted):
     found = _flat(call())
     assert len(found) == len(wanted), f"{text}: {len(found)} arrays, not {len(wanted)}"
     for x, y in zip(found, wanted):
-        assert x.shape == y.shape, f"{text}: {x.shape}, not {y.shape}"
+        # Rows that are not there have no size in the interpreter.
+        known = y.shape.index(0) + 1 if 0 in y.shape else y.ndim
+        assert x.ndim == y.ndim and x.shape[:known] == y.shape[:known], f"{text}: {x.shape}, not {y.shape}"
+        if not y.size:
+            continue
         scale = max(1e-3, np.max(np.abs(y[np.isfinite(y)]), initial=0)) if y.dtype.kind == "f" else 1
         assert np.allclose(x, y, rtol=0, atol=1e-12 * scale, equal_nan=True), f"{text}: {x}, not {y}"
 
