@@ -60,6 +60,11 @@ impl Builder {
         let node = self.node(id);
         let [x, y] = match &node.op {
             Op::Each(Fun::Add | Fun::Sub) => [node.args[0], node.args[1]],
+            // Where a condition holds, one thing is added, and another elsewhere.
+            Op::Each(Fun::Select) if !known.contains(&node.args[0]) => {
+                let [x, y] = [node.args[1], node.args[2]];
+                return self.is_added(x, state, known, is_small) && self.is_added(y, state, known, is_small);
+            }
             Op::Scatter => {
                 let is_free = node.args[1..].iter().all(|arg| !known.contains(arg));
                 return is_free && self.is_added(node.args[0], state, known, is_small);

@@ -27,7 +27,10 @@ impl Builder {
             }
         }
         for k in 0..places.len() {
-            if let Some(axis) = self.whole_line_backwards(places[k], self.node(a).dims[k]) {
+            if let Some(axis) = self.whole_line_backwards(places[k], self.node(a).dims[k])
+                // An index of a loop that runs along the axis is one that rules look for.
+                && places.iter().enumerate().all(|(j, &e)| j == k || self.without_axis(e, axis).is_some())
+            {
                 self.by(Rule::ScatterReverse);
                 x = self.reverse(x, axis);
                 places = places.iter().map(|&e| self.reverse(e, axis)).collect();

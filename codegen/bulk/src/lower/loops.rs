@@ -3,7 +3,7 @@
 use super::value::{Array, Axis, Value};
 use super::{Lowering, Outcome, SizesOf};
 use crate::builder::Builder;
-use crate::ir::{Fun, Id};
+use crate::ir::{Fun, Id, Op};
 use crate::refusal::{Reason, Refusal};
 use crate::rules::Rule;
 use lm::term::{Expr, Kind, Var};
@@ -44,6 +44,8 @@ impl Lowering<'_> {
     }
 
     /// Returns the last state of a loop whose steps only add to it: all steps are iterations along an axis.
+    ///
+    /// Errors: that takes more memory than the loop, or has no form.
     fn added_steps(
         &mut self,
         n: &Array,
@@ -72,17 +74,22 @@ impl Lowering<'_> {
         let (start, terms) = self.alike(start, &terms);
         let pairs: Vec<(Array, Array)> =
             start.leaves().into_iter().cloned().zip(terms.leaves().into_iter().cloned()).collect();
-        let last = pairs.into_iter().zip(added).map(|((first, term), is_added)| {
+        let mut last = Vec::new();
+        for ((first, term), is_added) in pairs.into_iter().zip(added) {
             if !is_added {
-                return first;
+                last.push(first);
+                continue;
             }
             let all = Self::union(&[&term, &Array { id: term.id, axes: vec![axis] }]);
             let id = self.align(&term, &all);
             let kept = all.len() - 1;
+            let needs_array = !self.own(&term).is_empty() && !self.b.needs_no_array(id);
             let sum = Array { id: self.b.sum(id, kept), axes: all[..kept].to_vec() };
-            self.each(Fun::Add, &[first, sum])
-        });
-        let last = last.collect();
+            if needs_array && matches!(self.b.node(sum.id).op, Op::Reduce(..)) {
+                return self.refuse(Reason::Operation, "the terms of all steps would be one array");
+            }
+            last.push(self.each(Fun::Add, &[first, sum]));
+        }
         Ok(start.with(last))
     }
 
