@@ -1,6 +1,6 @@
 //! The bulk operation transform on random programs, each with its value and gradient: what the operations on whole arrays
 //! give is what the program gives, at two sizes, and how many elements they write does not grow beside what the program
-//! does. `LMC_CASES=8000 cargo test --release --test files whole_arrays -- --nocapture` is the run of docs/accelerators.md.
+//! does. `LMC_SEED=5 LMC_CASES=8000 cargo test --test files whole_arrays -- --nocapture` is the run of docs/campaign.md.
 //!
 //! Source: *Dual-numbers reverse AD for functional array languages*, Theorem 5.1 and its sec. 5.1 on costs.
 

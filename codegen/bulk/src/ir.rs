@@ -220,6 +220,17 @@ pub enum Op {
     Check(Failure),
 }
 
+impl Op {
+    /// Returns the blocks in an operation.
+    pub fn blocks(&self) -> &[Block] {
+        match self {
+            Op::If(blocks) => &**blocks,
+            Op::Loop(block) => std::slice::from_ref(&**block),
+            _ => &[],
+        }
+    }
+}
+
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -330,10 +341,6 @@ impl Function {
 
     /// Returns the blocks in a node.
     pub fn blocks(&self, id: Id) -> &[Block] {
-        match &self.node(id).op {
-            Op::If(blocks) => &**blocks,
-            Op::Loop(block) => std::slice::from_ref(&**block),
-            _ => &[],
-        }
+        self.node(id).op.blocks()
     }
 }

@@ -11,14 +11,6 @@ use super::Builder;
 use crate::ir::{Block, Fun, Id, Op};
 use rustc_hash::FxHashSet;
 
-fn blocks_of(op: &Op) -> &[Block] {
-    match op {
-        Op::If(blocks) => &**blocks,
-        Op::Loop(block) => std::slice::from_ref(&**block),
-        _ => &[],
-    }
-}
-
 impl Builder {
     /// Returns which states each step of a loop only adds to, if steps do not need what others made: the other states stay
     /// as they are. `is_small` tells whether a term may be there for all steps at once. `None` if there is no such state.
@@ -38,9 +30,7 @@ impl Builder {
         for &id in &block.nodes {
             let node = self.node(id);
             let reads = |ids: &[Id]| ids.iter().any(|id| known.contains(id));
-            if reads(&node.args)
-                || reads(&node.dims)
-                || blocks_of(&node.op).iter().any(|block| self.reads(block, &known))
+            if reads(&node.args) || reads(&node.dims) || node.op.blocks().iter().any(|block| self.reads(block, &known))
             {
                 if self.may_stop(&node.op) {
                     return None;
@@ -83,16 +73,14 @@ impl Builder {
         let reads = |ids: &[Id]| ids.iter().any(|id| known.contains(id));
         reads(&block.results)
             || block.nodes.iter().map(|&id| self.node(id)).any(|node| {
-                reads(&node.args)
-                    || reads(&node.dims)
-                    || blocks_of(&node.op).iter().any(|block| self.reads(block, known))
+                reads(&node.args) || reads(&node.dims) || node.op.blocks().iter().any(|block| self.reads(block, known))
             })
     }
 
     /// Returns whether a check is made.
     fn may_stop(&self, op: &Op) -> bool {
         let stops = |block: &Block| block.nodes.iter().any(|&id| self.may_stop(&self.node(id).op));
-        matches!(op, Op::Check(_)) || blocks_of(op).iter().any(stops)
+        matches!(op, Op::Check(_)) || op.blocks().iter().any(stops)
     }
 
     /// Returns the loop and the number of a state that each step only adds to, from zeros on, if an array is one.
