@@ -35,6 +35,7 @@ mod scalar_promotion;
 mod spread_sums;
 mod store_forward_values;
 mod tabulate;
+mod unpack_records;
 mod unroll;
 mod unroll_and_jam;
 mod update_in_place;
@@ -87,6 +88,13 @@ pub const PASSES: &[Pass] = &[
         reorders: false,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: gvn::run }),
+    },
+    Pass {
+        name: "unpack_records",
+        purpose: "takes apart records that one function makes and reads",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: OURS, asks: Asks::Nothing, run: unpack_records::run }),
     },
     Pass {
         name: "propagate_arguments",
@@ -315,6 +323,7 @@ const ORDER: &[&str] = &[
     "rectangular",
     "expand_powers",
     "gvn",
+    "unpack_records",
     "propagate_arguments",
     "hoist_allocs",
     "arena_place",
@@ -342,6 +351,7 @@ const ORDER: &[&str] = &[
     "loop_versioning",
     "inline_for_lanes",
     "inline_base_case",
+    "unpack_records",
     "fusion",
     "gvn",
     "tabulate",
