@@ -32,6 +32,7 @@ mod pass;
 mod propagate_arguments;
 mod rectangular;
 mod scalar_promotion;
+mod sink_common;
 mod spread_sums;
 mod store_forward_values;
 mod tabulate;
@@ -266,6 +267,13 @@ pub const PASSES: &[Pass] = &[
         work: PassWork::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: fuse_read_add_write::run }),
     },
     Pass {
+        name: "sink_common",
+        purpose: "moves stores and additions that both arms of a conditional end with behind it",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: sink_common::run }),
+    },
+    Pass {
         name: "interchange",
         purpose: "gives each sum in memory a nest of its own, with the loops over its terms innermost",
         reorders: true,
@@ -358,6 +366,7 @@ const ORDER: &[&str] = &[
     "alloc_to_stack",
     "fuse_read_add_write",
     "dce",
+    "sink_common",
     "interchange",
     "vectorize",
     "pack_rows",

@@ -22,8 +22,8 @@ use loops::ir::{For, Local, Operand};
 /// other.
 const ROWS_ABREAST: u32 = 4;
 
-/// The least length of a long row.
-const LONG_ROW: i64 = 24;
+/// A row is long from so many vectors on: before that, LLVM's loop along it has nothing to gain.
+const VECTORS_IN_LONG_ROW: i64 = 2;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Returns whether lanes may run a loop one after the other. Where sums keep their order, lanes are faster.
@@ -33,9 +33,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         lanes: &ActiveLanes<'ctx>,
         looped: &For,
     ) -> bool {
-        let is_short = matches!((&looped.from, &looped.to), (Operand::Integer(a), Operand::Integer(b)) if b.saturating_sub(*a) < LONG_ROW);
+        let long = self.long_row();
+        let is_short = matches!((&looped.from, &looped.to), (Operand::Integer(a), Operand::Integer(b)) if b.saturating_sub(*a) < long);
         let keeps_order = self.request.math == Math::Exact && !looped.carried.is_empty();
         !is_short && !keeps_order && goes_along_rows(frame.function(), &lanes.spread, looped)
+    }
+
+    /// Returns the least length of a long row.
+    fn long_row(&self) -> i64 {
+        VECTORS_IN_LONG_ROW * i64::from(self.request.module.vectors.floats)
     }
 
     /// A loop along rows: lane after lane, or in lanes.
@@ -47,7 +53,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a).into_int_value());
         let length = built(self.builder.build_int_sub(to, from, ""));
-        let long = self.i64().const_int(LONG_ROW as u64, false);
+        let long = self.i64().const_int(self.long_row() as u64, false);
         let is_long = built(self.builder.build_int_compare(IntPredicate::SGE, length, long, ""));
         let [apart, together] = self.branch(frame, is_long);
         let join = self.context.append_basic_block(frame.llvm(), "");
