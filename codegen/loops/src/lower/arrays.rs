@@ -229,8 +229,11 @@ impl Body<'_> {
         }
         self.some_or_zero(&n, ty, |body| {
             let first = body.load_element(&tensor, &Operand::Integer(0));
-            let start = body.copy_for(Sharing::Owned, first)?;
-            body.sum_after_first(&n, &start, &mut |body, index, target| add(body, &index.leaf(), target))
+            // Not a copy of the first: what makes the elements may then be one loop with what adds them.
+            let start = body.neutral_like(&first)?;
+            let sum = body.sum_of(&start);
+            body.add_each(&n, &Sink::Add(sum.clone()), &mut |body, place, target| add(body, &place.offset, target))?;
+            Ok(body.sum_value(&sum))
         })
     }
 

@@ -52,6 +52,22 @@ impl Body<'_> {
         }
     }
 
+    /// Returns zeros of the shape of x, to add to: for Floats -0, as in `neutral`.
+    pub(super) fn neutral_like(&mut self, x: &Val) -> Lowered {
+        match x {
+            Val::Tuple(parts) => {
+                let parts = parts.iter().map(|part| self.neutral_like(part));
+                Ok(Val::tuple(parts.collect::<Result<Vec<_>, _>>()?))
+            }
+            Val::Tensor(tensor) => self.map_elements(tensor, &tensor.element, &mut |body, _, x| body.neutral_like(&x)),
+            Val::Leaf(operand) => Ok(Val::Leaf(match self.scalar_of(operand) {
+                Scalar::Float => Operand::Float(-0.0),
+                Scalar::Integer => Operand::Integer(0),
+                Scalar::Bool | Scalar::Text | Scalar::Mark => operand.clone(),
+            })),
+        }
+    }
+
     pub(super) fn negate(&mut self, x: &Val) -> Lowered {
         match x {
             Val::Leaf(operand) if self.scalar_of(operand) == Scalar::Integer => {

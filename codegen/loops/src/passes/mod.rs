@@ -78,7 +78,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "expand_powers",
-        purpose: "multiplies for powers with small constant exponents, with fast math",
+        purpose: "multiplies and takes roots for powers with small constant exponents, with fast math",
         reorders: true,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: ALL, asks: Asks::Nothing, run: expand_powers::run }),

@@ -66,8 +66,8 @@ impl Sinker<'_> {
     fn find_common(&self, then: &Block, other: &Block) -> Option<[usize; 2]> {
         let [at, other_at] = [self.last(then)?, self.last(other)?];
         let [(b, i, _), (c, j, _)] = [written(&then.stmts[at])?, written(&other.stmts[other_at])?];
-        let is_same_kind = std::mem::discriminant(memory(&then.stmts[at])?)
-            == std::mem::discriminant(memory(&other.stmts[other_at])?);
+        let is_same_kind =
+            std::mem::discriminant(memory(&then.stmts[at])?) == std::mem::discriminant(memory(&other.stmts[other_at])?);
         (is_same_kind && b.same(c) && i.same(j)).then_some([at, other_at])
     }
 

@@ -5,7 +5,7 @@ use super::neighbours::Way;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Callees, StmtEffects};
 use crate::ir::{Local, LocalInfo, Stmt};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many statements are looked at for one: the work grows with the length of a block only.
 pub const WINDOW: usize = 64;
@@ -19,6 +19,8 @@ pub struct Fuser<'a> {
     pub(super) callees: Callees<'a>,
     pub(super) locals: &'a mut Vec<LocalInfo>,
     pub(super) equal: Equal,
+    /// How often each local is used.
+    pub(super) uses: FxHashMap<Local, usize>,
     pub(super) changed: bool,
     /// The way in which loops run that pass elements on to neighbours, when those are merged.
     pub(super) way: Option<Way>,

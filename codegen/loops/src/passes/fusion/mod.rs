@@ -7,6 +7,7 @@
 //! for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
 //! zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { .. }; add b[k] += v  (`points`)
 //! for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..            (`rows`)
+//! for i { r = alloc m; s; store b[i] = r }; for j { x = load b[j]; t }               =   for i { .. }  (`row_tables`)
 //! ```
 //!
 //! `merge` fuses two loops, also two that make the same checks (`again`). `forward` forwards stored values to loads.
@@ -25,6 +26,7 @@ mod merge;
 mod neighbours;
 mod order;
 mod points;
+mod row_tables;
 mod rows;
 mod states;
 
@@ -35,7 +37,8 @@ use crate::ir::{Block, LocalInfo, Memory, Stmt};
 use equal::Equal;
 use fuser::{Done, Fuser, WINDOW};
 use neighbours::Way;
-use rustc_hash::FxHashSet;
+use row_tables::RowTable;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A buffer that is gone may let more go, a few times.
 const ROUNDS: usize = 4;
@@ -53,7 +56,8 @@ pub(super) fn run(cx: &mut FunctionCx) {
             let locals = &mut function.locals;
             rows::rows(body, locals);
             points::points(body, &aliases);
-            let mut fuser = Fuser::new(&aliases, callees, locals);
+            let uses = body.use_counts();
+            let mut fuser = Fuser { uses, ..Fuser::new(&aliases, callees, locals) };
             fuser.fuse_in_block(body);
             let mut changed = fuser.changed;
             changed |= forward::forward(body, locals, &aliases, callees);
@@ -94,6 +98,7 @@ impl<'a> Fuser<'a> {
             callees,
             locals,
             equal: Equal::default(),
+            uses: FxHashMap::default(),
             changed: false,
             way: None,
             merged: FxHashSet::default(),
@@ -134,7 +139,7 @@ impl<'a> Fuser<'a> {
             let start = done.len().saturating_sub(WINDOW);
             for i in (start..done.len()).rev() {
                 let asks_again = self.way.is_none() && again::asks_again(&done[i], &done[i + 1..], &next, self.aliases);
-                let Some(order) = self.order(done, i, &next, asks_again) else { continue };
+                let Some((order, tables)) = self.order(done, i, &next, asks_again) else { continue };
                 let mut rest = done.split_off(i).into_iter();
                 let first = rest.next().expect("there is an i-th statement");
                 let mut later = Vec::new();
@@ -145,7 +150,10 @@ impl<'a> Fuser<'a> {
                     Stmt::For(looped) if asks_again => Stmt::For(Box::new(again::unchecked(*looped))),
                     stmt => stmt,
                 };
-                let merged = self.merge_loops(first.stmt, second);
+                let mut merged = self.merge_loops(first.stmt, second);
+                if !tables.is_empty() {
+                    self.drop_tables(&mut merged, &tables);
+                }
                 self.merged.extend(if let Stmt::For(looped) = &merged { Some(looped.index) } else { None });
                 let merged = self.with_effects(merged);
                 self.changed = true;
@@ -157,19 +165,32 @@ impl<'a> Fuser<'a> {
         done.push(next);
     }
 
-    /// Returns which statements between two loops come after the one that is made of them, if one can be.
-    fn order(&self, done: &[Done], i: usize, next: &Done, asks_again: bool) -> Option<Vec<bool>> {
+    /// Returns which statements between two loops come after the one that is made of them, if one can be, and the
+    /// tables of rows that are then gone.
+    fn order(&self, done: &[Done], i: usize, next: &Done, asks_again: bool) -> Option<(Vec<bool>, Vec<RowTable>)> {
         let stays = |one: &Done| {
             let from = if let Stmt::Memory(Memory::Move { from, .. }) = &one.stmt { from.local() } else { None };
             from.is_none_or(|from| !order::is_released(from, done.iter().map(|done| &done.stmt)))
         };
-        let fits = match self.way {
-            None => self.fit(&done[i], next, asks_again),
-            Some(way) => self.fit_neighbours(way, done, i, next),
+        let first = &done[i];
+        let without = match self.way {
+            None => self.without_tables(first, next),
+            Some(_) => None,
         };
-        let fits = fits && stays(&done[i]) && stays(next);
-        let may_leave = next.effects.may_leave && !asks_again;
-        let second = || StmtEffects { may_leave, ..next.effects.clone() };
-        fits.then(|| order::behind(&done[i], &done[i + 1..], &second(), self.aliases)).flatten()
+        let fits = match (self.way, &without) {
+            (None, Some(without)) => self.fit_without_tables(first, next, without),
+            (None, None) => self.fit(first, next, asks_again),
+            (Some(way), _) => self.fit_neighbours(way, done, i, next),
+        };
+        if !fits || !stays(first) || !stays(next) {
+            return None;
+        }
+        let (tables, effects, second) = match without {
+            Some(without) => (without.tables, without.first, without.second),
+            None => (vec![], first.effects.clone(), next.effects.clone()),
+        };
+        let second = StmtEffects { may_leave: second.may_leave && !asks_again, ..second };
+        let order = order::behind(&effects, &done[i + 1..], &second, self.aliases)?;
+        Some((order, tables))
     }
 }

@@ -15,15 +15,20 @@ use rustc_hash::FxHashSet;
 
 /// Returns, for each statement between two loops, whether it goes behind the merged loop; none if the second loop would
 /// have to, too.
-pub(super) fn behind(first: &Done, between: &[Done], second: &StmtEffects, aliases: &Aliases) -> Option<Vec<bool>> {
+pub(super) fn behind(
+    first: &StmtEffects,
+    between: &[Done],
+    second: &StmtEffects,
+    aliases: &Aliases,
+) -> Option<Vec<bool>> {
     let marks: FxHashSet<Local> = between.iter().filter_map(|done| mark(&done.stmt)).collect();
     let mut later: Vec<&StmtEffects> = Vec::new();
     let behind = between.iter().map(|Done { effects, .. }| {
         // What lies above an older mark is gone when that is released to.
-        let ends = effects.releases.iter().any(|m| !marks.contains(m)) && !first.effects.accesses.is_empty();
+        let ends = effects.releases.iter().any(|m| !marks.contains(m)) && !first.accesses.is_empty();
         let ends_later = |d: &StmtEffects| !effects.releases.is_empty() && !d.accesses.is_empty();
         let follows = ends
-            || first.effects.orders(effects, aliases)
+            || first.orders(effects, aliases)
             || later.iter().any(|d| ends_later(d) || d.orders(effects, aliases) || d.guards(effects));
         if follows {
             later.push(effects);

@@ -14,6 +14,13 @@ const ITERATIONS: f64 = 16.0;
 /// The odds of a likely condition: the other side runs one time in so many.
 const LIKELY: f64 = 16.0;
 
+/// What it costs to load an element in each of some lanes, beside a load of one number, where lanes have parted: only
+/// processors with long vectors do that at once.
+const PARTED: f64 = 4.0;
+
+/// Vectors of so many Floats are long.
+const LONG_VECTOR: u32 = 8;
+
 /// Returns how often a loop runs.
 pub(super) fn iterations(looped: &For) -> f64 {
     match (&looped.from, &looped.to) {
@@ -89,7 +96,12 @@ pub(super) struct InLanes<'a> {
 impl InLanes<'_> {
     /// Returns what a block costs, run once for all lanes.
     pub(super) fn block_cost(&self, block: &Block) -> f64 {
-        block.stmts.iter().map(|stmt| self.stmt_cost(stmt)).sum()
+        self.cost_of(block, false)
+    }
+
+    /// As [`InLanes::block_cost`], where lanes may have parted.
+    fn cost_of(&self, block: &Block, parted: bool) -> f64 {
+        block.stmts.iter().map(|stmt| self.stmt_cost(stmt, parted)).sum()
     }
 
     /// Returns what it costs to do something simple in all lanes.
@@ -101,24 +113,26 @@ impl InLanes<'_> {
         f64::from(self.lanes)
     }
 
-    fn stmt_cost(&self, stmt: &Stmt) -> f64 {
+    fn stmt_cost(&self, stmt: &Stmt, parted: bool) -> f64 {
         match stmt {
             Stmt::Let(x, op, args) if self.spread.varies(&Operand::Local(*x)) => self.operation_cost(*op, args),
             Stmt::If(xs, condition, then, other) => {
-                let (then, other) = (self.block_cost(then), self.block_cost(other));
+                let [often, else_often] = odds(condition, self.likely);
+                // Where a condition is likely, all lanes go one way.
+                let part = self.spread.varies(condition) && else_often == 0.5;
+                let [then, other] = [then, other].map(|arm| self.cost_of(arm, parted || part));
                 if self.spread.varies(condition) {
                     return 2.0 + then + other + xs.len() as f64 * self.vector();
                 }
-                let [often, else_often] = odds(condition, self.likely);
                 1.0 + often * then + else_often * other
             }
             Stmt::For(looped) => {
                 let parts = self.spread.varies(&looped.from) || self.spread.varies(&looped.to);
                 let masks = if parts { (1 + looped.carried.len()) as f64 * self.vector() } else { 0.0 };
-                scalar(stmt) + iterations(looped) * (self.block_cost(&looped.body) + masks + 1.0)
+                scalar(stmt) + iterations(looped) * (self.cost_of(&looped.body, parted || parts) + masks + 1.0)
             }
             Stmt::Check { condition, .. } if self.spread.varies(condition) => 1.0 + self.vector(),
-            Stmt::Memory(memory) => self.memory_cost(memory, scalar(stmt)),
+            Stmt::Memory(memory) => self.memory_cost(memory, scalar(stmt), parted),
             stmt => scalar(stmt),
         }
     }
@@ -134,9 +148,10 @@ impl InLanes<'_> {
         }
     }
 
-    fn memory_cost(&self, memory: &Memory, one: f64) -> f64 {
+    fn memory_cost(&self, memory: &Memory, one: f64, parted: bool) -> f64 {
+        let gather = if parted && self.floats < LONG_VECTOR { PARTED } else { 1.0 };
         match memory {
-            Memory::Load(_, b, i) => self.cell(b, i, 1.0),
+            Memory::Load(_, b, i) => self.cell(b, i, gather),
             Memory::Store(b, i, _) => self.cell(b, i, 2.0),
             Memory::Add(b, i, _) => match self.spread.layout(b) {
                 // The lanes are added up, or one after the other adds its own.
