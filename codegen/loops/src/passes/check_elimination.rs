@@ -4,13 +4,14 @@
 //! for i in 0..n { check below i n .. }                  the check goes, when n is a size
 //! if lt j i { check below j n }, i < n known            the check goes
 //! if c { .. } else { .. }, c known                      the branch is known
+//! and c d, c known                                      what is known is a constant, also in `or` and `not`
 //! ```
 //!
 //! Source: `ranges`. A check that is gone held in every run, so errors are the same.
 
 use super::pass::FunctionCx;
 use crate::analyses::ranges::Ranges;
-use crate::ir::{Block, Operand, Stmt};
+use crate::ir::{Block, Op, Operand, Stmt};
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let mut ranges = Ranges::new(cx.function);
@@ -31,6 +32,11 @@ fn is_needed(stmt: &mut Stmt, ranges: &mut Ranges) -> bool {
         && let Some(known) = ranges.known(condition)
     {
         *condition = Operand::Bool(known);
+    }
+    if let Stmt::Let(_, Op::And | Op::Or | Op::Not, args) = stmt {
+        for a in args {
+            ranges.known(a).into_iter().for_each(|known| *a = Operand::Bool(known));
+        }
     }
     for i in 0..stmt.blocks().count() {
         let mark = ranges.mark();

@@ -91,6 +91,9 @@ impl Ranges {
 
     /// Forms that are not positive where the condition holds, and only there; false where there are none such.
     fn goals(&self, condition: &Operand, out: &mut Vec<Linear>) -> bool {
+        if let Operand::Bool(known) = condition {
+            return *known;
+        }
         let Some((op, args)) = condition.local().and_then(|x| self.conditions.get(&x)) else { return false };
         let mut want = |a: &Operand, b: &Operand, gap| {
             let form = difference(self.form(a), self.form(b), gap);

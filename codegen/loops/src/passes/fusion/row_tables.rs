@@ -7,10 +7,11 @@
 //!
 //! So it is with a sum of vectors that are made for it. Nothing else uses the table. The first loop stores one row in
 //! each iteration, and does nothing else with it but to write and read its elements. The second one loads it once, and
-//! only reads its elements. So each row is memory of one iteration, and gone after it.
+//! only reads its elements, and what lies in them. So each row, and all else that an iteration makes, is gone after it.
 
 use super::fuser::{Done, Fuser};
 use crate::analyses::effects::StmtEffects;
+use crate::analyses::roots::Root;
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use rustc_hash::FxHashSet;
 
@@ -40,18 +41,49 @@ impl Fuser<'_> {
         if tables.is_empty() {
             return None;
         }
-        let rows: FxHashSet<Local> = tables.iter().map(|t| t.row).collect();
         let passed: FxHashSet<Local> = tables.iter().flat_map(|t| [t.table, t.row, t.loaded]).collect();
-        let mut others = p.body.clone();
-        others.stmts.retain(|stmt| !stmt.targets().iter().any(|x| rows.contains(x)));
+        let set = &first.effects.set;
+        if self.keeps(&p.body, set, &tables) || self.keeps(&c.body, set, &[]) {
+            return None;
+        }
         let [mut first, mut second] = [first, second].map(|done| done.effects.clone());
-        first.arena = !others.gives_back(self.callees.takes);
+        first.arena = false;
         let set = first.set.clone();
         first
             .accesses
             .retain(|access| !passed.contains(&access.buffer) && !self.aliases.is_made_among(access.buffer, &set));
         second.accesses.retain(|access| !passed.contains(&access.buffer));
         Some(WithoutTables { tables, first, second })
+    }
+
+    /// Returns whether something that was made in the first loop may outlive an iteration, but for the rows in the
+    /// tables; or whether the arena is used in another way than to take memory.
+    fn keeps(&self, block: &Block, set: &FxHashSet<Local>, tables: &[RowTable]) -> bool {
+        let is_made = |a: &Operand| {
+            let is_one = |root: Root| matches!(root, Root::Made(x) if set.contains(&x));
+            a.local()
+                .is_some_and(|x| a.ty(self.locals).element().is_some() && self.aliases.roots_of(x).iter().any(is_one))
+        };
+        let is_own = |b: &Operand| b.local().is_some_and(|b| self.aliases.is_made_among(b, set));
+        let is_table = |b: &Operand| tables.iter().any(|t| b.local() == Some(t.table));
+        let mut keeps = block.results.iter().any(is_made);
+        block.visit(&mut |stmt| {
+            keeps |= match stmt {
+                Stmt::Memory(Memory::Store(b, _, value)) => is_made(value) && !is_own(b) && !is_table(b),
+                Stmt::Memory(Memory::Move { to, from, .. }) => {
+                    let is_table = from.ty(self.locals).element().is_some_and(|ty| ty.element().is_some());
+                    is_table && is_made(from) && !is_own(to)
+                }
+                Stmt::Memory(Memory::Release(m)) => m.local().is_none_or(|m| !set.contains(&m)),
+                Stmt::Memory(Memory::Slide(..) | Memory::Slid { .. } | Memory::Above(..) | Memory::Before(..)) => true,
+                Stmt::Call(..) | Stmt::External { .. } | Stmt::Bench { .. } => {
+                    stmt.operands().into_iter().any(is_made)
+                        || stmt.targets().iter().any(|x| Operand::Local(*x).ty(self.locals).element().is_some())
+                }
+                _ => false,
+            };
+        });
+        keeps
     }
 
     /// Returns the table of which a statement of the second loop loads a row.

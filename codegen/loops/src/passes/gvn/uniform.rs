@@ -1,15 +1,18 @@
 //! Finds buffers that hold one value throughout: nothing but stores of that value ever touches them. The value must be
-//! known before the buffer is made, so that it can stand for every element.
+//! known before the buffer is made, so that it can stand for every element. A buffer that is loaded is one if all that
+//! it may be are, with one value that is known by then and set in no loop: the sizes of the rows of rows. (What is set in a
+//! loop is another value in the iteration that made the buffer.)
 
 use crate::analyses::alias::{Aliases, Summary};
+use crate::analyses::roots::Root;
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Returns each such buffer, with the value.
 pub(super) fn uniform(function: &Function, aliases: &Aliases, summaries: &[Summary]) -> FxHashMap<Local, Operand> {
     let mut finder = UniformFinder::default();
     finder.set(&function.params);
-    finder.collect_in_block(&function.body);
+    finder.collect_in_block(&function.body, &|x| function.locals[x.0 as usize].ty.element().is_some());
     let mut values: FxHashMap<Local, Option<Operand>> = FxHashMap::default();
     function.body.visit(&mut |stmt| {
         for b in stmt.writes().into_iter().chain(stmt.hands_over(summaries)) {
@@ -22,33 +25,64 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, summaries: &[Summa
     });
     let is_alone = |b: Local| aliases.sharers(b).all(|x| x == b || !values.contains_key(&x));
     let known = values.iter().filter_map(|(b, value)| Some((*b, value.clone()?)));
-    let own = known.filter(|(b, value)| is_alone(*b) && finder.made_after(*b, value));
-    own.chain(function.filled.iter().map(|(b, n)| (*b, Operand::Integer(*n)))).collect()
+    let is_made = |b: &Local| !finder.loaded.contains(b);
+    let own = known.filter(|(b, value)| is_made(b) && is_alone(*b) && finder.set_after(*b, value));
+    let mut uniform: FxHashMap<Local, Operand> = own.collect();
+    let one_value = |x: &Local| {
+        let roots = aliases.roots_of(*x);
+        let mut made = roots.iter().map(|root| match root {
+            Root::Made(b) => uniform.get(&b),
+            Root::Inside(_) => None,
+        });
+        let value = made.next()??;
+        let is_same = made.all(|other| other.is_some_and(|other| other.same(value)));
+        let is_one = value.local().is_none_or(|value| !finder.in_loops.contains(&value));
+        (is_same && is_one && finder.set_after(*x, value)).then(|| (*x, value.clone()))
+    };
+    let loaded: Vec<(Local, Operand)> = finder.loaded.iter().filter_map(one_value).collect();
+    uniform.extend(loaded);
+    uniform.extend(function.filled.iter().map(|(b, n)| (*b, Operand::Integer(*n))));
+    uniform
 }
 
 /// Holds the position of the statement that sets each local: its block, and its number in the block.
 #[derive(Default)]
 struct UniformFinder {
     places: FxHashMap<Local, (usize, usize)>,
-    /// The blocks around each buffer that is made.
+    /// The blocks around each buffer that is made or loaded.
     around: FxHashMap<Local, Vec<usize>>,
+    /// The buffers that are loaded.
+    loaded: FxHashSet<Local>,
+    /// What is set in loops.
+    in_loops: FxHashSet<Local>,
+    /// How many loops there are around the statement at hand.
+    loops: usize,
     blocks: Vec<usize>,
     block_count: usize,
 }
 
 impl UniformFinder {
-    fn collect_in_block(&mut self, block: &Block) {
+    fn collect_in_block(&mut self, block: &Block, is_row: &impl Fn(Local) -> bool) {
         self.block_count += 1;
         self.blocks.push(self.block_count);
         for stmt in &block.stmts {
             let around = self.blocks.len();
             self.blocks.push(self.block_count + 1);
+            let repeats = usize::from(matches!(stmt, Stmt::For(_) | Stmt::Bench { .. }));
+            self.loops += repeats;
             self.set(&stmt.bound());
             self.blocks.truncate(around);
-            stmt.blocks().for_each(|block| self.collect_in_block(block));
+            stmt.blocks().for_each(|block| self.collect_in_block(block, is_row));
+            self.loops -= repeats;
             self.set(&stmt.targets());
             if let Stmt::Memory(Memory::Alloc { buffer, .. }) = stmt {
                 self.around.insert(*buffer, self.blocks.clone());
+            }
+            if let Stmt::Memory(Memory::Load(x, ..)) = stmt
+                && is_row(*x)
+            {
+                self.around.insert(*x, self.blocks.clone());
+                self.loaded.insert(*x);
             }
         }
         self.blocks.pop();
@@ -56,13 +90,14 @@ impl UniformFinder {
 
     fn set(&mut self, xs: &[Local]) {
         let block = self.blocks.last().copied().unwrap_or(0);
+        self.in_loops.extend(xs.iter().filter(|_| self.loops > 0));
         for x in xs {
             self.places.insert(*x, (block, self.places.len()));
         }
     }
 
-    /// Returns whether the value is known where the buffer is made.
-    fn made_after(&self, b: Local, value: &Operand) -> bool {
+    /// Returns whether the value is known where the buffer is made or loaded.
+    fn set_after(&self, b: Local, value: &Operand) -> bool {
         let Some(around) = self.around.get(&b) else { return false };
         let Some(x) = value.local() else { return true };
         let ((block, when), (_, made)) = (self.places[&x], self.places[&b]);
