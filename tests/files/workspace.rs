@@ -93,8 +93,7 @@ fn of_demo(demo: &Demo) -> Outcome {
     let point = point_of_demo(&case.pipeline, &case.f);
     let args = arguments(&case.pipeline, &case.f, &point);
     let taken = ways().iter().map(|way| case.agrees(&case.jit(way, 0), &args)).sum::<usize>();
-    // The records of ex10 are large.
-    let is_of_numbers = demo.name.starts_with("ex") && demo.name != "ex10" || demo.name == "paper004";
+    let is_of_numbers = demo.name.starts_with("ex") || demo.name == "paper004";
     assert_eq!(taken > 0, !is_of_numbers, "{taken} calls take memory");
     Ok(())
 }

@@ -3,6 +3,7 @@
 pub mod alias;
 pub mod arena_balance;
 pub mod cache;
+pub mod clamps;
 pub mod counts;
 pub mod divergence;
 pub mod effects;

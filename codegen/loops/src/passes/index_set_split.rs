@@ -19,6 +19,8 @@
 //!
 //! The loops for l become conditionals in the same way.
 //!
+//! A loop that runs once at most is not split.
+//!
 //! A comparison counts if a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop. It
 //! does not count if it only chooses the sign of a zero, for nothing could be dropped then.
 
@@ -95,6 +97,7 @@ impl Splitter<'_> {
         if let Some(splits) = splits.checked_sub(1)
             && let Stmt::For(looped) = &stmt
             && let Some(turn) = turn(&stmt, looped, ranges)
+            && (turn.is_picked(looped) || !runs_once(looped, ranges))
             && (turn.anywhere.is_none() || turn.is_picked(looped))
             && budget >= statements_after(looped, &turn, ranges)
         {
@@ -391,6 +394,14 @@ fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option
             }
         })
     })
+}
+
+/// Returns whether a loop is known to have no second iteration. A condition in it is asked once, so that nothing is won
+/// by splitting it.
+fn runs_once(looped: &For, ranges: &mut Ranges) -> bool {
+    let [from, to] = [&looped.from, &looped.to].map(|a| ranges.form(a));
+    let second = to.minus(&from).and_then(|count| count.shifted(-1));
+    ranges.is_not_positive(second)
 }
 
 /// Returns where the difference of what is compared changes its sign.

@@ -23,6 +23,7 @@ pub mod contents;
 mod made;
 pub mod summary;
 
+use crate::analyses::clamps::Clamps;
 use crate::analyses::roots::{Root, Roots};
 use crate::ir::{Argument, Block, Function, Local, Memory, Operand, Returned, Stmt};
 use contents::Contents;
@@ -46,6 +47,8 @@ pub struct Aliases {
     reached: RefCell<FxHashMap<Local, Rc<Roots>>>,
     /// All roots, if they were asked for.
     all: OnceCell<Roots>,
+    /// The clamped Integers of the function: not about memory, but independence asks for them beside it.
+    clamps: Clamps,
 }
 
 static NONE: Roots = Roots::new();
@@ -81,6 +84,7 @@ impl Aliases {
             finder.visit_block(&function.body);
         }
         finder.aliases.made = made::allocation_order(function, &finder.aliases);
+        finder.aliases.clamps = Clamps::of(&function.body);
         finder.aliases
     }
 
@@ -141,6 +145,11 @@ impl Aliases {
     pub fn changes(&self, stmt: &Stmt, y: Local, summaries: &[Summary]) -> bool {
         stmt.writes().is_some_and(|x| self.may_share(x, y))
             || stmt.hands_over(summaries).into_iter().any(|x| self.shows(y, &self.reach(x)))
+    }
+
+    /// Returns the clamped Integers of the function.
+    pub fn clamps(&self) -> &Clamps {
+        &self.clamps
     }
 
     /// Returns the buffers that may be a part of what a local is allocated as.

@@ -166,7 +166,7 @@ impl<'a> IndependenceFinder<'a> {
                 parts.insert(*x, part.clone());
             }
         });
-        let owning = Owning::new(function, looped, set.clone());
+        let owning = Owning::new(function, aliases.clamps(), looped, set.clone());
         IndependenceFinder { aliases, set, parts, owning, accesses: vec![] }
     }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! i + u,  u - i               u the same in all iterations
 //! c e,    e owned             c a constant, not 0
-//! e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations; or m a constant, and j a sum of
+//! e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations; j also in a part of the range, which is
+//!                             clamped (`clamps`); or m a constant, and j a sum of
 //!                             constants and of indices of loops between constants, each times a constant
 //! m e + .. + i + u,  0 <= i < m    a column; e a size, the index of a loop, or a constant
 //! ```
@@ -11,6 +12,7 @@
 //! Operations wrap, but elements are far fewer than 2^64, and no loop runs 2^48 times. A factor that is just any number
 //! could make a multiple of m of anything.
 
+use crate::analyses::clamps::Clamps;
 use crate::ir::{For, Function, Local, Op, Operand, Stmt};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +50,7 @@ const LARGEST_FACTOR: i64 = 1 << 16;
 /// Holds what is needed to find the owners of an element.
 pub(super) struct Owning<'a> {
     function: &'a Function,
+    clamps: &'a Clamps,
     looped: &'a For,
     /// The locals that the loop sets.
     set: BTreeSet<Local>,
@@ -60,14 +63,14 @@ pub(super) struct Owning<'a> {
 type Term = (Operand, bool);
 
 impl<'a> Owning<'a> {
-    pub(super) fn new(function: &'a Function, looped: &'a For, set: BTreeSet<Local>) -> Owning<'a> {
+    pub(super) fn new(function: &'a Function, clamps: &'a Clamps, looped: &'a For, set: BTreeSet<Local>) -> Owning<'a> {
         let (mut operations, mut ranges) = (FxHashMap::default(), FxHashMap::default());
         looped.body.visit(&mut |stmt| match stmt {
             Stmt::Let(x, op, args) => drop(operations.insert(*x, (*op, args.clone()))),
             Stmt::For(inner) => drop(ranges.insert(inner.index, [inner.from.clone(), inner.to.clone()])),
             _ => {}
         });
-        Owning { function, looped, set, operations, ranges }
+        Owning { function, clamps, looped, set, operations, ranges }
     }
 
     /// Returns those to which the sum of some indices belongs, or so many that follow it.
@@ -97,7 +100,7 @@ impl<'a> Owning<'a> {
             ([(q, true)], Some(count)) => self.row(q, count, same),
             ([(q, true), (j, true)], None) | ([(j, true), (q, true)], None) if self.is_product(q) => {
                 let [from, to] = self.ranges.get(&j.local()?)?;
-                (is_not_negative(from) && !self.is_index(j)).then(|| self.row(q, to, same)).flatten()
+                (self.is_not_negative(from) && !self.is_index(j)).then(|| self.row(q, to, same)).flatten()
             }
             _ => None,
         }
@@ -115,7 +118,7 @@ impl<'a> Owning<'a> {
         let is_column = matches!(rest.next(), Some((a, true)) if self.is_index(a)) && rest.next().is_none();
         let mut same = same.clone();
         same.terms.retain(|x, _| !is_multiple(&Operand::Local(*x)));
-        (is_column && is_not_negative(&self.looped.from)).then_some(Owner::Column(size(columns)?, same))
+        (is_column && self.is_not_negative(&self.looped.from)).then_some(Owner::Column(size(columns)?, same))
     }
 
     /// Returns the owner of a row of a constant number of columns, where the rest of the index is known to be one of
@@ -147,8 +150,8 @@ impl<'a> Owning<'a> {
         match a {
             Operand::Integer(k) => k.abs() < LARGEST_FACTOR,
             Operand::Local(x) => {
-                let is_counted = self.ranges.get(x).is_some_and(|[from, _]| is_not_negative(from));
-                is_counted || self.function.locals[x.0 as usize].is_size
+                let is_counted = self.ranges.get(x).is_some_and(|[from, _]| self.is_not_negative(from));
+                is_counted || self.is_size(*x)
             }
             Operand::Float(_) | Operand::Bool(_) | Operand::Text(_) => false,
         }
@@ -158,9 +161,17 @@ impl<'a> Owning<'a> {
         a.local() == Some(self.looped.index)
     }
 
-    /// Returns the owner of a row of so many columns, whose first element is a product.
+    fn is_size(&self, x: Local) -> bool {
+        self.function.locals[x.0 as usize].is_size
+    }
+
+    fn is_not_negative(&self, a: &Operand) -> bool {
+        self.clamps.is_not_negative(a, &|x| self.is_size(x))
+    }
+
+    /// Returns the owner of a row of so many columns, or more, whose first element is a product.
     fn row(&self, q: &Operand, columns: &Operand, same: Same) -> Option<Owner> {
-        let (e, m) = self.product(q, |m| m.same(columns))?;
+        let (e, m) = self.product(q, |m| self.clamps.is_at_most(columns, m, &|x| self.is_size(x)))?;
         self.is_same(&m).then_some(())?;
         Some(Owner::Row(size(&m)?, Box::new(self.owner(&e)?), same))
     }
@@ -208,10 +219,6 @@ impl<'a> Owning<'a> {
         let made = || self.operations.get(&x).is_some_and(|(_, args)| args.iter().all(|a| self.is_same(a)));
         !self.set.contains(&x) || made()
     }
-}
-
-fn is_not_negative(a: &Operand) -> bool {
-    matches!(a, Operand::Integer(k) if *k >= 0)
 }
 
 fn size(a: &Operand) -> Option<Size> {

@@ -293,3 +293,22 @@ fn loops_on_threads_stay_where_they_are() {
     let inner = "for %10 in 0..m%1 on threads {\nyield\n}";
     assert_eq!(of_body(inner, "").expect_err("it divides the arena"), WhySerial::Statement("on threads"));
 }
+
+#[test]
+fn rows_are_owned_in_parts_of_their_range() {
+    // j from p or from 0 on, to p or q: p is 1 or m, whichever is less; q is p or m - 1, whichever is more.
+    let part = |from: &str, to: &str| {
+        format!(
+            "%10 = mul.i %9, #1\n%11 = le.i 1, #1\n%12 = if %11 {{\nyield 1\n}} else {{\nyield #1\n}}\n\
+             %13 = add.i #1, -1\n%14 = le.i %12, %13\n%15 = if %14 {{\nyield %13\n}} else {{\nyield %12\n}}\n\
+             %16 = add.i #1, 1\nfor j%17 in {from}..{to} {{\n%18 = add.i %10, j%17\nstore b%2[%18] = 1.0\nyield\n}}"
+        )
+    };
+    for (from, to) in [("0", "%12"), ("%12", "%15"), ("%15", "#1"), ("0", "%13")] {
+        assert_eq!(shown(&part(from, to), ""), "stored %2;");
+    }
+    // Beyond the row, or before it.
+    for (from, to) in [("0", "%16"), ("%13", "#1"), ("-1", "%12")] {
+        assert_eq!(shown(&part(from, to), ""), "what is written to %2 may be another iteration's");
+    }
+}
