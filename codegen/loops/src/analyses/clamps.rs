@@ -53,40 +53,44 @@ impl Clamps {
         clamps
     }
 
-    /// Returns whether an Integer is no more than another one, which is a size if that is said of it.
+    /// Returns whether an Integer is no more than another one, where some locals are said to be sizes.
     pub fn is_at_most(&self, a: &Operand, most: &Operand, is_size: &dyn Fn(Local) -> bool) -> bool {
-        let is_one = |a: &Operand| {
-            let none = matches!(a, Operand::Integer(..=0)) && most.local().is_some_and(is_size);
-            a.same(most) || none || matches!((a, most), (Operand::Integer(a), Operand::Integer(most)) if a <= most)
-        };
-        self.follow(a, DEEPEST, &is_one, &|clamp, each| match clamp {
-            Clamp::Smaller(both) => both.iter().any(each),
-            Clamp::Larger(both) => both.iter().all(each),
-            Clamp::Less(than) => than.local().is_some_and(is_size) && each(than),
-        })
+        self.at_most(a, most, is_size, DEEPEST)
     }
 
     /// Returns whether an Integer is not negative.
     pub fn is_not_negative(&self, a: &Operand, is_size: &dyn Fn(Local) -> bool) -> bool {
-        let is_one = |a: &Operand| matches!(a, Operand::Integer(0..)) || a.local().is_some_and(is_size);
-        self.follow(a, DEEPEST, &is_one, &|clamp, each| match clamp {
-            Clamp::Smaller(both) => both.iter().all(each),
-            Clamp::Larger(both) => both.iter().any(each),
-            Clamp::Less(_) => false,
-        })
+        self.not_negative(a, is_size, DEEPEST)
     }
 
-    fn follow(
-        &self,
-        a: &Operand,
-        depth: usize,
-        is_one: &dyn Fn(&Operand) -> bool,
-        both: &dyn Fn(&Clamp, &dyn Fn(&Operand) -> bool) -> bool,
-    ) -> bool {
-        is_one(a)
-            || depth.checked_sub(1).is_some_and(|depth| {
-                let clamp = a.local().and_then(|x| self.of.get(&x));
-                clamp.is_some_and(|clamp| both(clamp, &|a| self.follow(a, depth, is_one, both)))
-            })
+    fn at_most(&self, a: &Operand, most: &Operand, is_size: &dyn Fn(Local) -> bool, depth: usize) -> bool {
+        let is_none = matches!(a, Operand::Integer(..=0)) && most.local().is_some_and(is_size);
+        if is_none || a.same(most) || matches!((a, most), (Operand::Integer(a), Operand::Integer(b)) if a <= b) {
+            return true;
+        }
+        let Some((depth, clamp)) = self.clamp(a, depth) else { return false };
+        let mut each = |a: &Operand| self.at_most(a, most, is_size, depth);
+        match clamp {
+            Clamp::Smaller(both) => both.iter().any(&mut each),
+            Clamp::Larger(both) => both.iter().all(each),
+            Clamp::Less(than) => than.local().is_some_and(is_size) && each(than),
+        }
+    }
+
+    fn not_negative(&self, a: &Operand, is_size: &dyn Fn(Local) -> bool, depth: usize) -> bool {
+        if matches!(a, Operand::Integer(0..)) || a.local().is_some_and(is_size) {
+            return true;
+        }
+        let Some((depth, clamp)) = self.clamp(a, depth) else { return false };
+        let mut each = |a: &Operand| self.not_negative(a, is_size, depth);
+        match clamp {
+            Clamp::Smaller(both) => both.iter().all(each),
+            Clamp::Larger(both) => both.iter().any(&mut each),
+            Clamp::Less(_) => false,
+        }
+    }
+
+    fn clamp(&self, a: &Operand, depth: usize) -> Option<(usize, &Clamp)> {
+        Some((depth.checked_sub(1)?, self.of.get(&a.local()?)?))
     }
 }

@@ -54,6 +54,7 @@ fn mark(block: &mut Block, chosen: &FxHashMap<Local, u32>, locals: &mut Vec<Loca
         match stmt {
             Stmt::For(mut looped) => match chosen.get(&looped.index) {
                 Some(lanes) => {
+                    one_by_one(&mut looped.body);
                     looped.lanes = *lanes;
                     block.stmts.extend(prepare(*looped, locals));
                 }
@@ -174,9 +175,16 @@ impl LaneChooser<'_> {
         let inside = cost::iterations(looped) * (self.choose_in_block(&looped.body) + 1.0);
         self.around -= usize::from(!looped.on_threads);
         let otherwise = if is_plain { PLAIN * inside } else { inside };
-        if has_lanes(&looped.body) {
+        // A nest that `interchange` ordered keeps its lanes, unless it is one of several things that the loop does.
+        let freed = has_lanes(&looped.body).then(|| {
+            let mut freed = looped.clone();
+            one_by_one(&mut freed.body);
+            freed
+        });
+        if freed.is_some() && !has_several_loops(looped) {
             return otherwise;
         }
+        let looped = freed.as_ref().unwrap_or(looped);
         if is_plain && !self.is_forced() {
             self.reasons.insert(place, (looped.index, Reason::Plain));
             return otherwise;
@@ -245,6 +253,21 @@ fn wide(looped: &For, lanes: u32, body: impl Fn(u32) -> f64) -> u32 {
         wide *= 2;
     }
     wide
+}
+
+/// Makes no loop of a block run in lanes.
+fn one_by_one(block: &mut Block) {
+    for stmt in &mut block.stmts {
+        if let Stmt::For(looped) = stmt {
+            looped.lanes = 1;
+        }
+        stmt.blocks_mut().for_each(one_by_one);
+    }
+}
+
+/// Returns whether the body of a loop has more than one loop of its own.
+fn has_several_loops(looped: &For) -> bool {
+    looped.body.stmts.iter().filter(|stmt| matches!(stmt, Stmt::For(_) | Stmt::If(..))).nth(1).is_some()
 }
 
 /// Returns whether a pass before this one chose loops of a block.
