@@ -21,6 +21,8 @@ pub struct Fuser<'a> {
     pub(super) equal: Equal,
     /// How often each local is used.
     pub(super) uses: FxHashMap<Local, usize>,
+    /// The buffers that the function makes.
+    pub(super) made: FxHashSet<Local>,
     pub(super) changed: bool,
     /// The way in which loops run that pass elements on to neighbours, when those are merged.
     pub(super) way: Option<Way>,

@@ -56,8 +56,8 @@ pub(super) fn run(cx: &mut FunctionCx) {
             let locals = &mut function.locals;
             rows::rows(body, locals);
             points::points(body, &aliases);
-            let uses = body.use_counts();
-            let mut fuser = Fuser { uses, ..Fuser::new(&aliases, callees, locals) };
+            let (uses, made) = (body.use_counts(), row_tables::made(body));
+            let mut fuser = Fuser { uses, made, ..Fuser::new(&aliases, callees, locals) };
             fuser.fuse_in_block(body);
             let mut changed = fuser.changed;
             changed |= forward::forward(body, locals, &aliases, callees);
@@ -99,6 +99,7 @@ impl<'a> Fuser<'a> {
             locals,
             equal: Equal::default(),
             uses: FxHashMap::default(),
+            made: FxHashSet::default(),
             changed: false,
             way: None,
             merged: FxHashSet::default(),

@@ -5,7 +5,7 @@
 //!   =   for k in 0..n { a = mark; r = alloc m; s; u[x := r, l := k]; release a }
 //! ```
 //!
-//! So it is with a sum of vectors that are made for it. Nothing else uses the table. The first loop stores one row in
+//! So it is with a sum of vectors that are made for it. The function makes the table, and nothing else uses it. The first loop stores one row in
 //! each iteration, and does nothing else with it but to write and read its elements. The second one loads it once, and
 //! only reads its elements, and what lies in them. So each row, and all else that an iteration makes, is gone after it.
 
@@ -90,7 +90,8 @@ impl Fuser<'_> {
     fn row_table(&self, p: &For, c: &For, load: &Stmt) -> Option<RowTable> {
         let Stmt::Memory(Memory::Load(loaded, Operand::Local(table), Operand::Local(i))) = load else { return None };
         let uses = |x: &Local| self.uses.get(x).copied().unwrap_or_default();
-        if *i != c.index || uses(table) != 2 || elements_read(&c.body, *loaded) != uses(loaded) {
+        let is_ours = self.made.contains(table) && uses(table) == 2;
+        if *i != c.index || !is_ours || elements_read(&c.body, *loaded) != uses(loaded) {
             return None;
         }
         let row = p.body.stmts.iter().find_map(|stmt| match stmt {
@@ -122,6 +123,15 @@ impl Fuser<'_> {
         looped.body.stmts.insert(0, Stmt::Memory(Memory::Mark(mark)));
         looped.body.stmts.push(Stmt::Memory(Memory::Release(Operand::Local(mark))));
     }
+}
+
+/// Returns the buffers that a function body makes.
+pub(super) fn made(body: &Block) -> FxHashSet<Local> {
+    let mut made = FxHashSet::default();
+    body.visit(&mut |stmt| {
+        made.extend(if let Stmt::Memory(Memory::Alloc { buffer, .. }) = stmt { Some(*buffer) } else { None });
+    });
+    made
 }
 
 /// Returns how often elements of a buffer are read.
