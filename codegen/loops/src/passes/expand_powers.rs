@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! pow x 2 = x x     pow x 3 = (x x) x     pow x 4 = y y, y = x x     pow x -n = 1 / pow x n     pow x 0 = 1     pow x 1 = x
-//! pow x (n + 1/2) = pow x n * sqrt (x + 0)
+//! pow x (n + 1/2) = pow y n * sqrt y, y = x + 0
 //! ```
 //!
 //! A function of libm takes 20 multiplications and more, and LLVM is not told what it computes. Up to the exponent 8 the
 //! product is within 4 ulp of the power, which is what fast math allows. So this is done where sums need not keep their
 //! order, either. Where the product is no normal number, its inverse is within a factor of 4 of the largest number, or
-//! too small to be one; from -4 on that is rare. 0 is added because the root of -0 is -0, and its power 0. Of -infinity
-//! the root is NaN, and the power with a half infinite or 0.
+//! it is too small for a normal number, and may be 0. 0 is added because the root of -0 is -0, and its power 0. Of
+//! -infinity the root is NaN, and the power with a half infinite or 0.
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Builder, Function, Local, Op, Operand, Stmt};
@@ -79,10 +79,13 @@ impl Expander<'_> {
             (_, _) if halves < 0 => (Op::DivF, vec![one, self.value(x, -halves, out)]),
             (0, false) => (Op::AddF, vec![one, Operand::Float(0.0)]),
             (1, false) => (Op::MulF, vec![x, one]),
-            (0, true) => (Op::Sqrt, vec![self.builder.op(Op::AddF, [x, Operand::Float(0.0)], out)]),
             (n, true) => {
-                let whole = self.value(x.clone(), 2 * n, out);
-                (Op::MulF, vec![whole, self.value(x, 1, out)])
+                let x = self.builder.op(Op::AddF, [x, Operand::Float(0.0)], out);
+                if n == 0 {
+                    return (Op::Sqrt, vec![x]);
+                }
+                let root = self.builder.op(Op::Sqrt, [x.clone()], out);
+                (Op::MulF, vec![self.value(x, 2 * n, out), root])
             }
             (n, false) => {
                 let half = self.value(x.clone(), n / 2 * 2, out);

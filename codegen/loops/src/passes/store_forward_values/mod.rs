@@ -132,9 +132,14 @@ impl Storer<'_> {
     }
 
     fn store_repeats(&mut self, block: &mut Block, again: Vec<Again>) -> bool {
-        let lives = self.lives(&block.stmts, &again);
+        let mut lives = self.lives(&block.stmts, &again);
         let again: Vec<Again> = again.into_iter().filter(|again| lives.contains_key(&again.first)).collect();
-        let values: FxHashSet<Local> = again.iter().map(|again| again.values[1]).collect();
+        let found: FxHashSet<Local> = again.iter().map(|again| again.values[1]).collect();
+        // What gives something else, too, stays, and with it all that it gives.
+        let mut values = FxHashSet::default();
+        block.visit(&mut |stmt| values.extend(stmt.targets().into_iter().filter(|_| is_replaced(stmt, &found))));
+        let again: Vec<Again> = again.into_iter().filter(|again| values.contains(&again.values[1])).collect();
+        lives.retain(|first, _| again.iter().any(|again| again.first == *first));
         let mut used = FxHashSet::default();
         uses(block, &values, &mut used);
         let mut around: Vec<Neighbourhood> = block.stmts.iter().map(|_| Neighbourhood::default()).collect();
