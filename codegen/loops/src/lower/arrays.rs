@@ -191,11 +191,10 @@ impl Body<'_> {
         self.some_or_zero(n, ty, |_| Ok(sum))
     }
 
-    /// Returns the neutral start of a sum. For Floats it is -0, since -0 + x is x for both 0 and -0.
+    /// Returns the neutral start of a sum.
     fn neutral(&mut self, ty: &Type) -> Lowered {
-        let zero = self.dummy(ty)?.flatten().into_iter();
-        let negative = |a| if let Operand::Float(_) = a { Operand::Float(-0.0) } else { a };
-        Ok(Val::from_components(ty, &mut zero.map(negative)))
+        let zero = self.dummy(ty)?;
+        self.neutral_like(&zero)
     }
 
     /// The sum of the elements. Those of a `build` are added as they come, and not stored.

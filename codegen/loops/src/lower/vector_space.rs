@@ -52,7 +52,7 @@ impl Body<'_> {
         }
     }
 
-    /// Returns zeros of the shape of x, to add to: for Floats -0, as in `neutral`.
+    /// Returns zeros of the shape of x, to add to. For Floats it is -0, since -0 + x is x for both 0 and -0.
     pub(super) fn neutral_like(&mut self, x: &Val) -> Lowered {
         match x {
             Val::Tuple(parts) => {

@@ -45,37 +45,31 @@ impl Sinker<'_> {
 
     /// Takes a statement out of both arms, which yield what it writes.
     fn sink(&mut self, xs: &mut Vec<Local>, arms: [&mut Block; 2], places: [usize; 2]) -> Stmt {
-        let mut sunk = None;
-        for (arm, at) in arms.into_iter().zip(places) {
-            let stmt = arm.stmts.remove(at);
-            let (.., value) = written(&stmt).expect("it was found as such");
-            arm.results.push(value.clone());
-            sunk = Some(stmt);
-        }
-        let mut sunk = sunk.expect("there are arms");
-        let (Stmt::Memory(Memory::Store(.., value)) | Stmt::Memory(Memory::Add(.., value))) = &mut sunk else {
-            unreachable!("it was found as such")
-        };
+        let [mut sunk, other] = [0, 1].map(|i| arms[i].stmts.remove(places[i]));
+        let [value, other_value] =
+            [&sunk, &other].map(|stmt| written(stmt).expect("it was found as such").value.clone());
         let z = self.builder.local(value.ty(self.builder.locals));
         xs.push(z);
-        *value = Operand::Local(z);
+        arms.into_iter().zip([value, other_value]).for_each(|(arm, value)| arm.results.push(value));
+        if let Stmt::Memory(Memory::Store(.., value) | Memory::Add(.., value)) = &mut sunk {
+            *value = Operand::Local(z);
+        }
         sunk
     }
 
     /// Returns the places of what both arms may end with.
     fn find_common(&self, then: &Block, other: &Block) -> Option<[usize; 2]> {
         let [at, other_at] = [self.last(then)?, self.last(other)?];
-        let [(b, i, _), (c, j, _)] = [written(&then.stmts[at])?, written(&other.stmts[other_at])?];
-        let is_same_kind =
-            std::mem::discriminant(memory(&then.stmts[at])?) == std::mem::discriminant(memory(&other.stmts[other_at])?);
-        (is_same_kind && b.same(c) && i.same(j)).then_some([at, other_at])
+        let [a, b] = [written(&then.stmts[at])?, written(&other.stmts[other_at])?];
+        let is_same = a.adds == b.adds && a.buffer.same(b.buffer) && a.index.same(b.index);
+        is_same.then_some([at, other_at])
     }
 
     /// Returns the place of the last statement of an arm that writes, if it writes a number to a place that is known
     /// before the arm, and nothing after it can tell.
     fn last(&self, arm: &Block) -> Option<usize> {
         let at = arm.stmts.iter().rposition(|stmt| !only_reads(stmt))?;
-        let (b, i, value) = written(&arm.stmts[at])?;
+        let Written { buffer, index, value, .. } = written(&arm.stmts[at])?;
         let set: FxHashSet<Local> = arm.stmts.iter().flat_map(Stmt::targets).collect();
         let is_outer = |a: &Operand| a.local().is_none_or(|x| !set.contains(&x));
         let is_seen = |stmt: &Stmt| match stmt {
@@ -85,7 +79,7 @@ impl Sinker<'_> {
             _ => false,
         };
         let is_number = value.ty(self.builder.locals).as_scalar().is_some();
-        let suits = is_number && is_outer(b) && is_outer(i) && !arm.stmts[at + 1..].iter().any(is_seen);
+        let suits = is_number && is_outer(buffer) && is_outer(index) && !arm.stmts[at + 1..].iter().any(is_seen);
         suits.then_some(at)
     }
 }
@@ -94,14 +88,18 @@ fn only_reads(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Let(..) | Stmt::Memory(Memory::Load(..)))
 }
 
-fn memory(stmt: &Stmt) -> Option<&Memory> {
-    if let Stmt::Memory(memory) = stmt { Some(memory) } else { None }
+/// A store or an addition.
+struct Written<'a> {
+    adds: bool,
+    buffer: &'a Operand,
+    index: &'a Operand,
+    value: &'a Operand,
 }
 
-/// Returns the buffer, the index and the value of a store or an addition.
-fn written(stmt: &Stmt) -> Option<(&Operand, &Operand, &Operand)> {
+fn written(stmt: &Stmt) -> Option<Written<'_>> {
     match stmt {
-        Stmt::Memory(Memory::Store(b, i, value) | Memory::Add(b, i, value)) => Some((b, i, value)),
+        Stmt::Memory(Memory::Store(buffer, index, value)) => Some(Written { adds: false, buffer, index, value }),
+        Stmt::Memory(Memory::Add(buffer, index, value)) => Some(Written { adds: true, buffer, index, value }),
         _ => None,
     }
 }

@@ -38,33 +38,29 @@ pub(super) fn is_loop(stmt: &Stmt) -> bool {
 }
 
 impl Fuser<'_> {
-    /// Returns whether two statements can be one loop, if nothing is between them, and whether it is worth while. What
-    /// the second one checks may be known to hold.
-    pub(super) fn fit(&self, first: &Done, second: &Done, asks_again: bool) -> bool {
-        let [Some(p), Some(c)] = [first, second].map(|done| self.as_loop(done)) else { return false };
-        (asks_again || p.passes_on_to(&c))
-            && (asks_again || !(p.effects.may_leave && c.effects.may_leave))
-            && first.len + second.len <= MOST_STATEMENTS
-            && self.may_be_one(&p, &c)
-    }
-
-    /// As [`Fuser::fit`], for two loops that pass on tables of rows.
-    pub(super) fn fit_without_tables(&self, first: &Done, second: &Done, without: &WithoutTables) -> bool {
-        let [Some(p), Some(c)] = [first, second].map(|done| self.as_loop(done)) else { return false };
-        let (p, c) = (Looped { effects: &without.first, ..p }, Looped { effects: &without.second, ..c });
-        !(p.effects.may_leave && c.effects.may_leave)
-            && first.len + second.len <= MOST_STATEMENTS
-            && self.may_be_one(&p, &c)
-    }
-
-    fn may_be_one(&self, p: &Looped, c: &Looped) -> bool {
+    /// Returns whether two statements can be one loop, if nothing is between them, and whether it is worth while: also
+    /// without the tables that they pass on. What the second one checks may be known to hold.
+    pub(super) fn fit(
+        &self,
+        first: &Done,
+        second: &Done,
+        without_tables: Option<&WithoutTables>,
+        asks_again: bool,
+    ) -> bool {
+        let [Some(mut p), Some(mut c)] = [first, second].map(|done| self.as_loop(done)) else { return false };
+        if let Some(without) = without_tables {
+            (p.effects, c.effects) = (&without.first, &without.second);
+        }
         (p.index.is_some() || c.index.is_some())
             && self.equal.are(p.from, c.from)
             && self.equal.are(p.to, c.to)
+            && first.len + second.len <= MOST_STATEMENTS
+            && (asks_again || !(p.effects.may_leave && c.effects.may_leave))
             && !p.effects.arena
             && !c.effects.arena
             && c.effects.used.is_disjoint(&p.effects.set)
-            && p.meets_at_index(c, self.aliases)
+            && (asks_again || without_tables.is_some() || p.passes_on_to(&c))
+            && p.meets_at_index(&c, self.aliases)
     }
 
     fn as_loop<'d>(&self, done: &'d Done) -> Option<Looped<'d>> {

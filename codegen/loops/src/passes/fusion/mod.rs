@@ -174,14 +174,10 @@ impl<'a> Fuser<'a> {
             from.is_none_or(|from| !order::is_released(from, done.iter().map(|done| &done.stmt)))
         };
         let first = &done[i];
-        let without = match self.way {
-            None => self.without_tables(first, next),
-            Some(_) => None,
-        };
-        let fits = match (self.way, &without) {
-            (None, Some(without)) => self.fit_without_tables(first, next, without),
-            (None, None) => self.fit(first, next, asks_again),
-            (Some(way), _) => self.fit_neighbours(way, done, i, next),
+        let without = if self.way.is_none() { self.without_tables(first, next) } else { None };
+        let fits = match self.way {
+            None => self.fit(first, next, without.as_ref(), asks_again),
+            Some(way) => self.fit_neighbours(way, done, i, next),
         };
         if !fits || !stays(first) || !stays(next) {
             return None;

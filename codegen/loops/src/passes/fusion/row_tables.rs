@@ -5,9 +5,10 @@
 //!   =   for k in 0..n { a = mark; r = alloc m; s; u[x := r, l := k]; release a }
 //! ```
 //!
-//! So it is with a sum of vectors that are made for it. The function makes the table, and nothing else uses it. The first loop stores one row in
-//! each iteration, and does nothing else with it but to write and read its elements. The second one loads it once, and
-//! only reads its elements, and what lies in them. So each row, and all else that an iteration makes, is gone after it.
+//! So it is with a sum of vectors that are made for it. The function makes the table, and nothing else uses it. The first
+//! loop stores one row in each iteration, and does nothing else with it but to write and read its elements. The second
+//! one loads it once, and only reads its elements, and what lies in them. So each row, and all else that an iteration
+//! makes, is gone after it.
 
 use super::fuser::{Done, Fuser};
 use crate::analyses::effects::StmtEffects;
@@ -46,12 +47,10 @@ impl Fuser<'_> {
         if self.keeps(&p.body, set, &tables) || self.keeps(&c.body, set, &[]) {
             return None;
         }
-        let [mut first, mut second] = [first, second].map(|done| done.effects.clone());
+        let (mut first, mut second) = (first.effects.clone(), second.effects.clone());
         first.arena = false;
-        let set = first.set.clone();
-        first
-            .accesses
-            .retain(|access| !passed.contains(&access.buffer) && !self.aliases.is_made_among(access.buffer, &set));
+        let is_own = |b: Local| passed.contains(&b) || self.aliases.is_made_among(b, set);
+        first.accesses.retain(|access| !is_own(access.buffer));
         second.accesses.retain(|access| !passed.contains(&access.buffer));
         Some(WithoutTables { tables, first, second })
     }

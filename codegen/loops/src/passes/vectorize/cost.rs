@@ -117,13 +117,14 @@ impl InLanes<'_> {
         match stmt {
             Stmt::Let(x, op, args) if self.spread.varies(&Operand::Local(*x)) => self.operation_cost(*op, args),
             Stmt::If(xs, condition, then, other) => {
-                let [often, else_often] = odds(condition, self.likely);
+                let varies = self.spread.varies(condition);
                 // Where a condition is likely, all lanes go one way.
-                let part = self.spread.varies(condition) && else_often == 0.5;
+                let part = varies && !condition.local().is_some_and(|c| self.likely.contains(&c));
                 let [then, other] = [then, other].map(|arm| self.cost_of(arm, parted || part));
-                if self.spread.varies(condition) {
+                if varies {
                     return 2.0 + then + other + xs.len() as f64 * self.vector();
                 }
+                let [often, else_often] = odds(condition, self.likely);
                 1.0 + often * then + else_often * other
             }
             Stmt::For(looped) => {

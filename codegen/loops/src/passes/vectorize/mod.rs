@@ -7,7 +7,8 @@
 //! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without. A
 //! loop without loops, branches or checks that takes no memory is left to LLVM, which makes vectors of it by itself.
 //! The exception is a loop with functions of libm that may be computed for vectors. What is not likely to run stays as
-//! it is, and so do nests of which `interchange` chose a loop.
+//! it is, and so do nests of which `interchange` chose a loop; but a loop that does several such things may be chosen in
+//! their place.
 
 mod cost;
 
@@ -181,7 +182,7 @@ impl LaneChooser<'_> {
             one_by_one(&mut freed.body);
             freed
         });
-        if freed.is_some() && !has_several_loops(looped) {
+        if freed.is_some() && !does_several_things(looped) {
             return otherwise;
         }
         let looped = freed.as_ref().unwrap_or(looped);
@@ -265,8 +266,8 @@ fn one_by_one(block: &mut Block) {
     }
 }
 
-/// Returns whether the body of a loop has more than one loop of its own.
-fn has_several_loops(looped: &For) -> bool {
+/// Returns whether the body of a loop has more than one loop or conditional of its own.
+fn does_several_things(looped: &For) -> bool {
     looped.body.stmts.iter().filter(|stmt| matches!(stmt, Stmt::For(_) | Stmt::If(..))).nth(1).is_some()
 }
 
