@@ -10,24 +10,42 @@
 //! recurrent network gives the states of all its layers. To release what else the scope took, the value is copied to
 //! the top of the arena and back. Only the running code knows where it is then. So what was stored in it, and how long
 //! its rows are, is forgotten. The value stays where it is if the mark l is older and the release runs once for each
-//! run of the scope, in the same iteration of all loops around. The rest goes with the scope around.
+//! run of the scope, in the same iteration of all loops around. The rest goes with the scope around. A function that only
+//! wrappers for C call is such a scope: they copy its value to where the caller wants it.
 //!
 //! Cost model: what else the scope took lives as long as the scope around; the copy, which took the value's size once
 //! more, is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the
 //! program alone. Not in recursive functions, where each level would hold what it took until the levels below are done.
 
-use super::pass::FunctionCx;
-use crate::ir::{Block, Local, Memory, Op, Operand, Stmt};
+use super::pass::{ModuleCx, NOT_RECURSIVE};
+use crate::ir::{Block, FunId, Local, Memory, Module, Op, Operand, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(super) fn run(cx: &mut FunctionCx) {
-    let mut ended = FxHashSet::default();
-    find_ended(&cx.function.body, false, &mut ended);
-    if !ended.is_empty() {
-        let mut opener = Opener { ended: &ended, replaced: FxHashMap::default() };
-        opener.end_scopes_in_block(&mut cx.function.body);
-        cx.function.body.change_operands(&mut |a| opener.replace(a));
+pub(super) fn run(cx: &mut ModuleCx) {
+    let inner = called_by_ours(cx.module);
+    for (i, function) in cx.module.functions.iter_mut().enumerate().filter(|(_, function)| NOT_RECURSIVE(function)) {
+        let mut ended = FxHashSet::default();
+        find_ended(&function.body, !inner.contains(&FunId(i)), &mut ended);
+        if !ended.is_empty() {
+            let mut opener = Opener { ended: &ended, replaced: FxHashMap::default() };
+            opener.end_scopes_in_block(&mut function.body);
+            function.body.change_operands(&mut |a| opener.replace(a));
+        }
     }
+}
+
+/// Returns the functions that others than wrappers for C call. All that any other function takes is released behind its
+/// only call.
+fn called_by_ours(module: &Module) -> FxHashSet<FunId> {
+    let mut called = FxHashSet::default();
+    for function in module.functions.iter().filter(|function| !function.c_wrapper) {
+        function.body.visit(&mut |stmt| {
+            if let Stmt::Call(_, callee, _) = stmt {
+                called.insert(*callee);
+            }
+        });
+    }
+    called
 }
 
 /// The marks of the scopes that end with those around them, and those of the pieces that slide to them. `is_inside`:

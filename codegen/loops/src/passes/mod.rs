@@ -13,6 +13,7 @@ mod dce;
 mod delinearize;
 mod drop_checks;
 mod expand_powers;
+mod first_writes;
 mod fuse_read_add_write;
 mod fusion;
 mod gvn;
@@ -67,7 +68,7 @@ pub const PASSES: &[Pass] = &[
         purpose: "ends scopes together with those around them, so that values are not copied",
         reorders: false,
         when: ALWAYS,
-        work: PassWork::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: arena_scopes::run }),
+        work: PassWork::Module(arena_scopes::run),
     },
     Pass {
         name: "rectangular",
@@ -281,6 +282,13 @@ pub const PASSES: &[Pass] = &[
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: interchange::run }),
     },
     Pass {
+        name: "first_writes",
+        purpose: "stores the first term of each element of a sum, in place of zeros and an addition",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: first_writes::run }),
+    },
+    Pass {
         name: "vectorize",
         purpose: "runs iterations of a loop at once, in the lanes of vectors",
         reorders: true,
@@ -368,6 +376,7 @@ const ORDER: &[&str] = &[
     "dce",
     "sink_common",
     "interchange",
+    "first_writes",
     "vectorize",
     "pack_rows",
     "parallelize",

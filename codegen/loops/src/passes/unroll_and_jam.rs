@@ -76,6 +76,9 @@ pub(super) fn run(cx: &mut FunctionCx) {
     if !chosen.is_empty() {
         mark(&mut cx.function.body, &chosen, vectors);
     }
+    if vectors.lanes.is_none() {
+        widen_alone(&mut cx.function.body, vectors.floats);
+    }
 }
 
 /// How many iterations of a loop run side by side.
@@ -119,6 +122,25 @@ fn widen(block: &mut Block, copies: u32, floats: u32) {
                 looped.lanes *= if (1..=most).contains(&sums) { 2 } else { 1 };
             }
             stmt => stmt.blocks_mut().for_each(|block| widen(block, copies, floats)),
+        }
+    }
+}
+
+/// Gives loops in lanes four vectors, of which the sums would wait for each other: no loop around runs side by side.
+fn widen_alone(block: &mut Block, floats: u32) {
+    for stmt in &mut block.stmts {
+        match stmt {
+            Stmt::For(looped) if looped.jam > 1 => {}
+            Stmt::For(looped) if looped.lanes == floats && floats > 1 && looped.carried.is_empty() => {
+                let sums = most_carried(&looped.body);
+                while sums > 0 && looped.lanes < SIDE_BY_SIDE * floats && is_long(looped) {
+                    if 2 * sums * (looped.lanes / floats) as usize > most_sums(floats) {
+                        break;
+                    }
+                    looped.lanes *= 2;
+                }
+            }
+            stmt => stmt.blocks_mut().for_each(|block| widen_alone(block, floats)),
         }
     }
 }

@@ -1,0 +1,203 @@
+//! Finds the elements that a statement adds to, each once, and makes the additions stores.
+//!
+//! ```text
+//! add b[i m + j] += x                                [i m + j, i m + j + 1)
+//! for j in 0..m { add b[i m + j] += x }              [i m, (i + 1) m)
+//! for i in 0..n { .. }                               [0, n m)
+//! if c { add b[i] += x } else { }                    [i, i + 1), where the other arm stores 0
+//! s; t                                               [k, m), of s with [k, l) and t with [l, m)
+//! for i in 0..n { r = load b[i]; .. r .. }           rows [0, n), where the rest covers r
+//! ```
+
+use super::polynomial::{Definitions, Polynomial};
+use crate::analyses::alias::Aliases;
+use crate::analyses::effects::{Access, Callees, StmtEffects};
+use crate::analyses::ranges::Ranges;
+use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What is zero before the statements.
+#[derive(Clone)]
+pub(super) enum Zeros {
+    /// The first elements of a buffer.
+    Elements(Local),
+    /// The rows of a table, of one length, each made as `row`.
+    Rows { table: Local, row: Local, length: Polynomial },
+}
+
+/// Elements, or whole rows, one after the other: what comes first to each of them is one addition.
+pub(super) struct Covered {
+    /// The row of the elements, if they are in rows.
+    row: Option<Polynomial>,
+    /// Whether these are whole rows.
+    pub(super) is_of_rows: bool,
+    pub(super) from: Polynomial,
+    pub(super) to: Polynomial,
+    /// The end, if an operand has it.
+    pub(super) end: Option<Operand>,
+    /// The place of a single element.
+    place: Option<Operand>,
+}
+
+/// Makes additions stores.
+pub(super) struct Coverer<'a> {
+    pub(super) aliases: &'a Aliases,
+    pub(super) callees: Callees<'a>,
+    pub(super) definitions: &'a Definitions,
+    /// The rows that are loaded: the table, and the place in it.
+    pub(super) rows: &'a FxHashMap<Local, (Local, Operand)>,
+    pub(super) ranges: &'a mut Ranges,
+    pub(super) locals: &'a mut Vec<LocalInfo>,
+}
+
+impl Zeros {
+    /// Returns a buffer that shares what is zero.
+    pub(super) fn buffer(&self) -> Local {
+        match self {
+            Zeros::Elements(buffer) => *buffer,
+            Zeros::Rows { row, .. } => *row,
+        }
+    }
+}
+
+impl Coverer<'_> {
+    /// Returns whether a statement reads or writes what is zero, or puts other rows into the table.
+    pub(super) fn touches(&self, stmt: &Stmt, zeros: &Zeros) -> bool {
+        let access = |buffer, writes| Access { buffer, at: None, writes, deep: false };
+        let mut own = vec![access(zeros.buffer(), true)];
+        if let Zeros::Rows { table, .. } = zeros {
+            own.push(access(*table, false));
+        }
+        let effects = StmtEffects::of(stmt, self.aliases, self.callees);
+        effects.accesses.iter().any(|a| own.iter().any(|own| a.meets(own, self.aliases)))
+    }
+
+    /// Returns what a statement covers, and puts it behind others with stores in the place of additions.
+    pub(super) fn cover(&mut self, stmt: Stmt, zeros: &Zeros, out: &mut Vec<Stmt>) -> Option<Covered> {
+        match stmt {
+            Stmt::Memory(Memory::Add(b, i, a)) => {
+                let covered = self.covered_by_addition(&b, &i, zeros)?;
+                let (zero, op) = zero(a.ty(self.locals));
+                let sum = Builder { locals: self.locals }.op(op, [zero, a], out);
+                out.push(Stmt::Memory(Memory::Store(b, i, sum)));
+                Some(covered)
+            }
+            mut stmt @ Stmt::If(..) => {
+                let covered = self.cover_choice(&mut stmt, zeros)?;
+                out.push(stmt);
+                Some(covered)
+            }
+            mut stmt @ Stmt::For(_) => {
+                let mark = self.ranges.mark();
+                let covered = self.cover_loop(&mut stmt, zeros);
+                self.ranges.back_to(mark);
+                out.push(stmt);
+                covered
+            }
+            _ => None,
+        }
+    }
+
+    fn covered_by_addition(&self, b: &Operand, i: &Operand, zeros: &Zeros) -> Option<Covered> {
+        let from = self.definitions.polynomial(i)?;
+        let to = from.next()?;
+        let row = match zeros {
+            Zeros::Elements(buffer) => (b.local() == Some(*buffer)).then_some(None)?,
+            Zeros::Rows { table, .. } => {
+                let (_, place) = self.rows.get(&b.local()?).filter(|(from, _)| from == table)?;
+                Some(self.definitions.polynomial(place)?)
+            }
+        };
+        Some(Covered { row, is_of_rows: false, from, to, end: None, place: Some(i.clone()) })
+    }
+
+    /// One arm adds to an element, and the other one leaves it zero.
+    fn cover_choice(&mut self, stmt: &mut Stmt, zeros: &Zeros) -> Option<Covered> {
+        let Zeros::Elements(buffer) = zeros else { return None };
+        let touched: Vec<bool> =
+            stmt.blocks().map(|arm| arm.stmts.iter().any(|stmt| self.touches(stmt, zeros))).collect();
+        let adds = touched.iter().position(|touched| *touched).filter(|i| !touched[1 - i])?;
+        let set: FxHashSet<Local> = stmt.blocks().flat_map(|arm| &arm.stmts).flat_map(Stmt::targets).collect();
+        let mark = self.ranges.mark();
+        self.ranges.enter(stmt, adds);
+        let covered = self.cover_block(stmt.block_mut(adds), zeros);
+        self.ranges.back_to(mark);
+        let covered = covered?;
+        let place = covered.place.clone().filter(|place| place.local().is_none_or(|x| !set.contains(&x)))?;
+        let element = Operand::Local(*buffer).ty(self.locals).element()?;
+        let store = Memory::Store((*buffer).into(), place, zero(element).0);
+        stmt.block_mut(1 - adds).stmts.insert(0, Stmt::Memory(store));
+        Some(covered)
+    }
+
+    fn cover_loop(&mut self, stmt: &mut Stmt, zeros: &Zeros) -> Option<Covered> {
+        let Stmt::For(looped) = &*stmt else { return None };
+        let (index, limits) = (looped.index, [looped.from.clone(), looped.to.clone()]);
+        if !self.ranges.is_at_most(&limits[0], &limits[1]) {
+            return None;
+        }
+        let [from, to] = limits.each_ref().map(|a| self.definitions.polynomial(a));
+        let (from, to) = (from?, to?);
+        self.ranges.enter(stmt, 0);
+        let inner = self.cover_block(stmt.block_mut(0), zeros)?;
+        let next = Polynomial::local(index).next()?;
+        let row = inner.row.as_ref().filter(|row| row.uses(index));
+        if let (Some(row), Zeros::Rows { length, .. }) = (row, zeros) {
+            let is_whole = inner.from.is_zero() && inner.to == *length;
+            let is_next = row.with(index, &next)? == row.next()?;
+            let [from, to] = [row.with(index, &from)?, row.with(index, &to)?];
+            let covered = Covered { row: None, is_of_rows: true, from, to, end: None, place: None };
+            return (is_whole && is_next).then_some(covered);
+        }
+        let is_next = inner.from.with(index, &next)? == inner.to;
+        let end = (inner.from == Polynomial::local(index)).then(|| limits[1].clone());
+        let [from, to] = [inner.from.with(index, &from)?, inner.from.with(index, &to)?];
+        let row = inner.row.clone();
+        is_next.then_some(Covered { row, is_of_rows: inner.is_of_rows, from, to, end, place: None })
+    }
+
+    /// Returns what a block covers. What comes after that in the block goes to the next elements, or to the same one.
+    fn cover_block(&mut self, block: &mut Block, zeros: &Zeros) -> Option<Covered> {
+        let mut all: Option<Covered> = None;
+        let mut out = Vec::with_capacity(block.stmts.len());
+        for stmt in std::mem::take(&mut block.stmts) {
+            self.ranges.learn_from(&stmt);
+            let place = all.as_ref().and_then(|all| all.place.as_ref());
+            if !self.touches(&stmt, zeros) || place.is_some_and(|place| goes_to(&stmt, place)) {
+                out.push(stmt);
+                continue;
+            }
+            let next = self.cover(stmt, zeros, &mut out)?;
+            all = match all {
+                None => Some(next),
+                Some(all) => Some(all.and(next)?),
+            };
+        }
+        block.stmts = out;
+        all
+    }
+}
+
+impl Covered {
+    /// No elements or rows, from the first one on.
+    pub(super) fn nothing(is_of_rows: bool) -> Covered {
+        let [from, to] = [Polynomial::default(), Polynomial::default()];
+        Covered { row: None, is_of_rows, from, to, end: None, place: None }
+    }
+
+    /// Returns what is covered with a statement that goes on where this ends.
+    pub(super) fn and(&self, next: Covered) -> Option<Covered> {
+        let goes_on = self.row == next.row && self.is_of_rows == next.is_of_rows && self.to == next.from;
+        goes_on.then(|| Covered { from: self.from.clone(), place: None, ..next })
+    }
+}
+
+/// Returns whether a load, store or addition goes to this element.
+fn goes_to(stmt: &Stmt, place: &Operand) -> bool {
+    matches!(stmt, Stmt::Memory(Memory::Load(_, _, i) | Memory::Store(_, i, _) | Memory::Add(_, i, _)) if i.same(place))
+}
+
+/// Returns zero of a type, and how numbers of it are added.
+pub(super) fn zero(ty: Ty) -> (Operand, Op) {
+    if ty == Scalar::Float.ty() { (Operand::Float(0.0), Op::AddF) } else { (Operand::Integer(0), Op::AddI) }
+}
