@@ -59,18 +59,17 @@ fn find_ended(block: &Block, is_inside: bool, ended: &mut FxHashSet<Local>) {
     // more than the number of the statement that sets it.
     let mut oldest = vec![usize::MAX; block.stmts.len() + 1];
     for (i, stmt) in block.stmts.iter().enumerate().rev() {
-        let released = to_mark(stmt).map(|m| set.get(&m).map_or(0, |at| at + 1));
+        let released = end(stmt).map(|end| set.get(&end.mark).map_or(0, |at| at + 1));
         oldest[i] = released.map_or(oldest[i + 1], |mark| mark.min(oldest[i + 1]));
     }
     let is_older = |mark: usize, at: usize| oldest[at + 1] <= mark;
     for (i, stmt) in block.stmts.iter().enumerate() {
-        if let Stmt::Memory(Memory::Slide(_, piece, m)) = stmt
-            && let (Some(piece), Some(m)) = (piece.local(), m.local())
-            && let Some(mark) = set.get(&m)
-            && set.contains_key(&piece)
-            && (is_inside || is_older(*mark, i))
+        if let Some(End { mark, piece: Some(piece) }) = end(stmt)
+            && let Some(at) = set.get(&mark)
+            && (set.contains_key(&piece) || stmt.blocks().any(|arm| marks(arm, piece)))
+            && (is_inside || is_older(*at, i))
         {
-            ended.extend([m, piece]);
+            ended.extend([mark, piece]);
         }
         let is_loop = matches!(stmt, Stmt::For(_) | Stmt::Bench { .. });
         let is_inside = !is_loop && (is_inside || is_older(i, i));
@@ -78,12 +77,27 @@ fn find_ended(block: &Block, is_inside: bool, ended: &mut FxHashSet<Local>) {
     }
 }
 
-/// Returns the mark that a statement puts the top of the arena back to.
-fn to_mark(stmt: &Stmt) -> Option<Local> {
+/// The end of a scope: its mark, and that of the piece that slides to it.
+struct End {
+    mark: Local,
+    piece: Option<Local>,
+}
+
+/// Returns the scope that a statement ends: where values may lie in order, one arm moves each of them by itself.
+fn end(stmt: &Stmt) -> Option<End> {
     match stmt {
-        Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) => m.local(),
+        Stmt::Memory(Memory::Release(m)) => Some(End { mark: m.local()?, piece: None }),
+        Stmt::Memory(Memory::Slide(_, piece, m)) => Some(End { mark: m.local()?, piece: piece.local() }),
+        Stmt::If(_, _, then, other) => {
+            let End { mark, .. } = then.stmts.first().and_then(end)?;
+            other.stmts.iter().filter_map(end).find(|end| end.mark == mark && end.piece.is_some())
+        }
         _ => None,
     }
+}
+
+fn marks(block: &Block, piece: Local) -> bool {
+    block.stmts.iter().any(|stmt| matches!(stmt, Stmt::Memory(Memory::Mark(m)) if *m == piece))
 }
 
 struct Opener<'a> {
@@ -114,6 +128,9 @@ impl Opener<'_> {
                     None => return true,
                 },
                 Stmt::Let(x, Op::Or, args) if args.iter().all(is_false) => {
+                    self.replaced.insert(*x, Operand::Bool(false));
+                }
+                Stmt::Let(x, Op::And, args) if args.iter().any(is_false) => {
                     self.replaced.insert(*x, Operand::Bool(false));
                 }
                 Stmt::If(xs, condition, _, other) if is_false(condition) && other.stmts.is_empty() => {
