@@ -94,8 +94,8 @@ const fn row(name: &'static str, checkpoint: Checkpoint, numbers: [[u64; 2]; 3])
 const ROWS: [Row; 10] = [
     row("sine", Checkpoint::None, [[9744, 71696], [22152, 170248], [4688, 34960]]),
     row("sine", Checkpoint::Sqrt, [[9744, 71696], [30392, 235848], [3136, 16464]]),
-    row("square", Checkpoint::None, [[9808, 71824], [22728, 171400], [4752, 35088]]),
-    row("square", Checkpoint::Sqrt, [[9808, 71824], [31008, 237096], [3200, 16592]]),
+    row("square", Checkpoint::None, [[9808, 71824], [21576, 167048], [4752, 35088]]),
+    row("square", Checkpoint::Sqrt, [[9808, 71824], [29856, 232744], [3200, 16592]]),
     row("right_looking", Checkpoint::None, [[6640, 37328], [23616, 131200], [2240, 11104]]),
     row("right_looking", Checkpoint::Sqrt, [[6640, 37328], [30864, 177896], [3280, 15536]]),
     row("left_looking", Checkpoint::None, [[4048, 21392], [19456, 103424], [2800, 10672]]),
