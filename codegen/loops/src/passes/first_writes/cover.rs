@@ -35,8 +35,8 @@ pub(super) struct Covered {
     pub(super) to: Polynomial,
     /// The end, if an operand has it.
     pub(super) end: Option<Operand>,
-    /// The place of a single element.
-    place: Option<Operand>,
+    /// The buffer and the place of a single element.
+    element: Option<[Operand; 2]>,
 }
 
 /// Makes additions stores.
@@ -108,12 +108,12 @@ impl Coverer<'_> {
                 Some(self.definitions.polynomial(place)?)
             }
         };
-        Some(Covered { row, is_of_rows: false, from, to, end: None, place: Some(i.clone()) })
+        Some(Covered { row, is_of_rows: false, from, to, end: None, element: Some([b.clone(), i.clone()]) })
     }
 
     /// One arm adds to an element, and the other one leaves it zero.
     fn cover_choice(&mut self, stmt: &mut Stmt, zeros: &Zeros) -> Option<Covered> {
-        let Zeros::Elements(buffer) = zeros else { return None };
+        let Zeros::Elements(_) = zeros else { return None };
         let touched: Vec<bool> =
             stmt.blocks().map(|arm| arm.stmts.iter().any(|stmt| self.touches(stmt, zeros))).collect();
         let adds = touched.iter().position(|touched| *touched).filter(|i| !touched[1 - i])?;
@@ -123,9 +123,12 @@ impl Coverer<'_> {
         let covered = self.cover_block(stmt.block_mut(adds), zeros);
         self.ranges.back_to(mark);
         let covered = covered?;
-        let place = covered.place.clone().filter(|place| place.local().is_none_or(|x| !set.contains(&x)))?;
-        let element = Operand::Local(*buffer).ty(self.locals).element()?;
-        let store = Memory::Store((*buffer).into(), place, zero(element).0);
+        let [buffer, place] = covered.element.clone()?;
+        if place.local().is_some_and(|x| set.contains(&x)) {
+            return None;
+        }
+        let zero = zero(buffer.ty(self.locals).element()?).0;
+        let store = Memory::Store(buffer, place, zero);
         stmt.block_mut(1 - adds).stmts.insert(0, Stmt::Memory(store));
         Some(covered)
     }
@@ -140,20 +143,23 @@ impl Coverer<'_> {
         let (from, to) = (from?, to?);
         self.ranges.enter(stmt, 0);
         let inner = self.cover_block(stmt.block_mut(0), zeros)?;
+        if inner.locals().any(|x| sets(stmt.block_mut(0), x)) {
+            return None;
+        }
         let next = Polynomial::local(index).next()?;
         let row = inner.row.as_ref().filter(|row| row.uses(index));
         if let (Some(row), Zeros::Rows { length, .. }) = (row, zeros) {
             let is_whole = inner.from.is_zero() && inner.to == *length;
             let is_next = row.with(index, &next)? == row.next()?;
             let [from, to] = [row.with(index, &from)?, row.with(index, &to)?];
-            let covered = Covered { row: None, is_of_rows: true, from, to, end: None, place: None };
+            let covered = Covered { row: None, is_of_rows: true, from, to, end: None, element: None };
             return (is_whole && is_next).then_some(covered);
         }
         let is_next = inner.from.with(index, &next)? == inner.to;
         let end = (inner.from == Polynomial::local(index)).then(|| limits[1].clone());
         let [from, to] = [inner.from.with(index, &from)?, inner.from.with(index, &to)?];
         let row = inner.row.clone();
-        is_next.then_some(Covered { row, is_of_rows: inner.is_of_rows, from, to, end, place: None })
+        is_next.then_some(Covered { row, is_of_rows: inner.is_of_rows, from, to, end, element: None })
     }
 
     /// Returns what a block covers. What comes after that in the block goes to the next elements, or to the same one.
@@ -162,8 +168,8 @@ impl Coverer<'_> {
         let mut out = Vec::with_capacity(block.stmts.len());
         for stmt in std::mem::take(&mut block.stmts) {
             self.ranges.learn_from(&stmt);
-            let place = all.as_ref().and_then(|all| all.place.as_ref());
-            if !self.touches(&stmt, zeros) || place.is_some_and(|place| goes_to(&stmt, place)) {
+            let element = all.as_ref().and_then(|all| all.element.as_ref());
+            if !self.touches(&stmt, zeros) || element.is_some_and(|element| goes_to(&stmt, element)) {
                 out.push(stmt);
                 continue;
             }
@@ -182,19 +188,36 @@ impl Covered {
     /// No elements or rows, from the first one on.
     pub(super) fn nothing(is_of_rows: bool) -> Covered {
         let [from, to] = [Polynomial::default(), Polynomial::default()];
-        Covered { row: None, is_of_rows, from, to, end: None, place: None }
+        Covered { row: None, is_of_rows, from, to, end: None, element: None }
+    }
+
+    /// Returns the locals that say what is covered.
+    fn locals(&self) -> impl Iterator<Item = Local> {
+        [Some(&self.from), Some(&self.to), self.row.as_ref()].into_iter().flatten().flat_map(Polynomial::locals)
     }
 
     /// Returns what is covered with a statement that goes on where this ends.
     pub(super) fn and(&self, next: Covered) -> Option<Covered> {
         let goes_on = self.row == next.row && self.is_of_rows == next.is_of_rows && self.to == next.from;
-        goes_on.then(|| Covered { from: self.from.clone(), place: None, ..next })
+        goes_on.then(|| Covered { from: self.from.clone(), element: None, ..next })
     }
 }
 
 /// Returns whether a load, store or addition goes to this element.
-fn goes_to(stmt: &Stmt, place: &Operand) -> bool {
-    matches!(stmt, Stmt::Memory(Memory::Load(_, _, i) | Memory::Store(_, i, _) | Memory::Add(_, i, _)) if i.same(place))
+fn goes_to(stmt: &Stmt, [buffer, place]: &[Operand; 2]) -> bool {
+    match stmt {
+        Stmt::Memory(Memory::Load(_, b, i) | Memory::Store(b, i, _) | Memory::Add(b, i, _)) => {
+            b.same(buffer) && i.same(place)
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether a block, or one in it, sets a local: then it may be another one each time.
+fn sets(block: &Block, x: Local) -> bool {
+    let mut found = false;
+    block.visit(&mut |stmt| found |= stmt.targets().contains(&x) || stmt.bound().contains(&x));
+    found
 }
 
 /// Returns zero of a type, and how numbers of it are added.

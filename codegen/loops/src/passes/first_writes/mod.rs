@@ -31,6 +31,9 @@ use polynomial::Definitions;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
+/// So many statements behind one that makes zero are looked at: so the work for a block grows with its length only.
+const WINDOW: usize = 128;
+
 pub(super) fn run(cx: &mut FunctionCx) {
     if !has_zeros(&cx.function.body) {
         return;
@@ -88,8 +91,10 @@ impl Writer<'_> {
                 let mark = ranges.mark();
                 let is_written = self.write(block, i + 1, &zeroed, ranges);
                 ranges.back_to(mark);
-                if is_written && !self.without_zeros(&mut block.stmts[i]) {
-                    block.stmts.remove(i);
+                if is_written {
+                    if !self.without_zeros(&mut block.stmts[i]) {
+                        block.stmts.remove(i);
+                    }
                     continue;
                 }
             }
@@ -155,7 +160,7 @@ impl Writer<'_> {
 
     /// Makes the statements from one on write what was zero before them; returns whether they do.
     fn write(&mut self, block: &mut Block, start: usize, zeroed: &Zeroed, ranges: &mut Ranges) -> bool {
-        for i in start..block.stmts.len() {
+        for i in (start..block.stmts.len()).take(WINDOW) {
             ranges.know(self.builder.locals);
             ranges.learn_from(&block.stmts[i]);
             if self.coverer(ranges).touches(&block.stmts[i], &zeroed.zeros) {
@@ -172,7 +177,7 @@ impl Writer<'_> {
         let is_of_rows = zeroed.length.is_some();
         let mut parts: Vec<(usize, Vec<Stmt>)> = Vec::new();
         let mut all = Covered::nothing(is_of_rows);
-        for i in start..block.stmts.len() {
+        for i in (start..block.stmts.len()).take(WINDOW) {
             ranges.learn_from(&block.stmts[i]);
             let mut coverer = self.coverer(ranges);
             if !coverer.touches(&block.stmts[i], &zeroed.zeros) {
