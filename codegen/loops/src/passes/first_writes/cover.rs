@@ -9,11 +9,12 @@
 //! for i in 0..n { r = load b[i]; .. r .. }           rows [0, n), where the rest covers r
 //! ```
 
-use super::polynomial::{Definitions, Polynomial};
+use super::places::{Places, locals};
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, Callees, StmtEffects};
 use crate::analyses::ranges::Ranges;
 use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
+use lm::sizes::Polynomial;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is zero before the statements.
@@ -43,7 +44,7 @@ pub(super) struct Covered {
 pub(super) struct Coverer<'a> {
     pub(super) aliases: &'a Aliases,
     pub(super) callees: Callees<'a>,
-    pub(super) definitions: &'a Definitions,
+    pub(super) places: &'a Places,
     /// The rows that are loaded: the table, and the place in it.
     pub(super) rows: &'a FxHashMap<Local, (Local, Operand)>,
     pub(super) ranges: &'a mut Ranges,
@@ -99,13 +100,13 @@ impl Coverer<'_> {
     }
 
     fn covered_by_addition(&self, b: &Operand, i: &Operand, zeros: &Zeros) -> Option<Covered> {
-        let from = self.definitions.polynomial(i)?;
-        let to = from.next()?;
+        let from = self.places.polynomial(i);
+        let to = from.shifted(1);
         let row = match zeros {
             Zeros::Elements(buffer) => (b.local() == Some(*buffer)).then_some(None)?,
             Zeros::Rows { table, .. } => {
                 let (_, place) = self.rows.get(&b.local()?).filter(|(from, _)| from == table)?;
-                Some(self.definitions.polynomial(place)?)
+                Some(self.places.polynomial(place))
             }
         };
         Some(Covered { row, is_of_rows: false, from, to, end: None, element: Some([b.clone(), i.clone()]) })
@@ -139,27 +140,26 @@ impl Coverer<'_> {
         if !self.ranges.is_at_most(&limits[0], &limits[1]) {
             return None;
         }
-        let [from, to] = limits.each_ref().map(|a| self.definitions.polynomial(a));
-        let (from, to) = (from?, to?);
+        let places = self.places;
+        let [from, to] = limits.each_ref().map(|a| places.polynomial(a));
         self.ranges.enter(stmt, 0);
         let inner = self.cover_block(stmt.block_mut(0), zeros)?;
         if inner.locals().any(|x| sets(stmt.block_mut(0), x)) {
             return None;
         }
-        let next = Polynomial::local(index).next()?;
-        let row = inner.row.as_ref().filter(|row| row.uses(index));
+        let next = |place: &Polynomial| places.with(place, index, &places.local(index).shifted(1));
+        let ends = |place: &Polynomial| [&from, &to].map(|end| places.with(place, index, end));
+        let row = inner.row.as_ref().filter(|row| locals(row).any(|x| x == index));
         if let (Some(row), Zeros::Rows { length, .. }) = (row, zeros) {
-            let is_whole = inner.from.is_zero() && inner.to == *length;
-            let is_next = row.with(index, &next)? == row.next()?;
-            let [from, to] = [row.with(index, &from)?, row.with(index, &to)?];
+            let is_whole = inner.from == Polynomial::default() && inner.to == *length;
+            let [from, to] = ends(row);
             let covered = Covered { row: None, is_of_rows: true, from, to, end: None, element: None };
-            return (is_whole && is_next).then_some(covered);
+            return (is_whole && next(row) == row.shifted(1)).then_some(covered);
         }
-        let is_next = inner.from.with(index, &next)? == inner.to;
-        let end = (inner.from == Polynomial::local(index)).then(|| limits[1].clone());
-        let [from, to] = [inner.from.with(index, &from)?, inner.from.with(index, &to)?];
-        let row = inner.row.clone();
-        is_next.then_some(Covered { row, is_of_rows: inner.is_of_rows, from, to, end, element: None })
+        let end = (inner.from == places.local(index)).then(|| limits[1].clone());
+        let [from, to] = ends(&inner.from);
+        let goes_on = next(&inner.from) == inner.to;
+        goes_on.then_some(Covered { row: inner.row, is_of_rows: inner.is_of_rows, from, to, end, element: None })
     }
 
     /// Returns what a block covers. What comes after that in the block goes to the next elements, or to the same one.
@@ -193,7 +193,7 @@ impl Covered {
 
     /// Returns the locals that say what is covered.
     fn locals(&self) -> impl Iterator<Item = Local> {
-        [Some(&self.from), Some(&self.to), self.row.as_ref()].into_iter().flatten().flat_map(Polynomial::locals)
+        [Some(&self.from), Some(&self.to), self.row.as_ref()].into_iter().flatten().flat_map(locals)
     }
 
     /// Returns what is covered with a statement that goes on where this ends.

@@ -14,12 +14,12 @@
 //! A reverse derivative adds all that it finds to sums that begin with zeros. Where the first statement that touches them
 //! adds to each element once (`cover`), memory is written once, in place of being written, read, and written again. Several
 //! statements may do so, one after the other: the parts of a loop that was split. Places are compared as
-//! polynomials (`polynomial`).
+//! polynomials (`places`).
 //!
 //! Invariant: each element is written where it was, before it is read.
 
 mod cover;
-mod polynomial;
+mod places;
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
@@ -27,7 +27,7 @@ use crate::analyses::effects::Callees;
 use crate::analyses::ranges::Ranges;
 use crate::ir::{Block, Builder, For, Local, Memory, Operand, Scalar, Stmt};
 use cover::{Covered, Coverer, Zeros, zero};
-use polynomial::Definitions;
+use places::{Places, locals};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -41,10 +41,10 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let (aliases, callees) = (cx.aliases(), cx.callees());
     cx.rewrite(|body, function| {
         let mut ranges = Ranges::new(function);
-        let definitions = Definitions::of(body);
+        let places = Places::of(body);
         let rows = loaded_rows(body);
         let builder = Builder { locals: &mut function.locals };
-        Writer { aliases, callees, definitions, rows, builder }.write_in_block(body, &mut ranges);
+        Writer { aliases, callees, places, rows, builder }.write_in_block(body, &mut ranges);
     });
 }
 
@@ -68,7 +68,7 @@ fn loaded_rows(body: &Block) -> FxHashMap<Local, (Local, Operand)> {
 struct Writer<'a> {
     aliases: Rc<Aliases>,
     callees: Callees<'a>,
-    definitions: Definitions,
+    places: Places,
     /// The rows that are loaded: the table, and the place in it.
     rows: FxHashMap<Local, (Local, Operand)>,
     builder: Builder<'a>,
@@ -142,9 +142,9 @@ impl Writer<'_> {
         };
         let makes =
             stmts.iter().any(|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == row));
-        let polynomial = self.definitions.polynomial(length)?;
+        let polynomial = self.places.polynomial(length);
         let set: FxHashSet<Local> = stmts.iter().flat_map(Stmt::targets).chain([looped.index]).collect();
-        let is_fixed = !polynomial.locals().chain(length.local()).any(|x| set.contains(&x));
+        let is_fixed = !locals(&polynomial).chain(length.local()).any(|x| set.contains(&x));
         let suits = makes && is_fixed && stmts.iter().all(is_simple);
         let zeros = Zeros::Rows { table, row, length: polynomial };
         suits.then(|| Zeroed { zeros, count: looped.to.clone(), length: Some(length.clone()) })
@@ -173,7 +173,7 @@ impl Writer<'_> {
 
     /// Lets statements write one part after the other, and what is left of the elements be zero.
     fn write_parts(&mut self, block: &mut Block, start: usize, zeroed: &Zeroed, ranges: &mut Ranges) -> bool {
-        let Some(count) = self.definitions.polynomial(&zeroed.count) else { return false };
+        let count = self.places.polynomial(&zeroed.count);
         let is_of_rows = zeroed.length.is_some();
         let mut parts: Vec<(usize, Vec<Stmt>)> = Vec::new();
         let mut all = Covered::nothing(is_of_rows);
@@ -251,7 +251,7 @@ impl Writer<'_> {
         Coverer {
             aliases: &self.aliases,
             callees: self.callees,
-            definitions: &self.definitions,
+            places: &self.places,
             rows: &self.rows,
             ranges,
             locals: self.builder.locals,
