@@ -36,6 +36,8 @@ pub(super) struct Covered {
     pub(super) to: Polynomial,
     /// The end, if an operand has it.
     pub(super) end: Option<Operand>,
+    /// Whether conditions decide where something is added: then only what is known to be all has no place beyond the end.
+    pub(super) is_chosen: bool,
     /// The buffer and the place of a single element.
     element: Option<[Operand; 2]>,
 }
@@ -109,7 +111,7 @@ impl Coverer<'_> {
                 Some(self.places.polynomial(place))
             }
         };
-        Some(Covered { row, is_of_rows: false, from, to, end: None, element: Some([b.clone(), i.clone()]) })
+        Some(Covered { row, is_of_rows: false, from, to, end: None, is_chosen: false, element: Some([b.clone(), i.clone()]) })
     }
 
     /// One arm adds to an element, and the other one leaves it zero.
@@ -131,7 +133,7 @@ impl Coverer<'_> {
         let zero = zero(buffer.ty(self.locals).element()?).0;
         let store = Memory::Store(buffer, place, zero);
         stmt.block_mut(1 - adds).stmts.insert(0, Stmt::Memory(store));
-        Some(covered)
+        Some(Covered { is_chosen: true, ..covered })
     }
 
     fn cover_loop(&mut self, stmt: &mut Stmt, zeros: &Zeros) -> Option<Covered> {
@@ -153,13 +155,13 @@ impl Coverer<'_> {
         if let (Some(row), Zeros::Rows { length, .. }) = (row, zeros) {
             let is_whole = inner.from == Polynomial::default() && inner.to == *length;
             let [from, to] = ends(row);
-            let covered = Covered { row: None, is_of_rows: true, from, to, end: None, element: None };
+            let covered = Covered { row: None, is_of_rows: true, from, to, end: None, element: None, ..inner };
             return (is_whole && next(row) == row.shifted(1)).then_some(covered);
         }
         let end = (inner.from == places.local(index)).then(|| limits[1].clone());
         let [from, to] = ends(&inner.from);
         let goes_on = next(&inner.from) == inner.to;
-        goes_on.then_some(Covered { row: inner.row, is_of_rows: inner.is_of_rows, from, to, end, element: None })
+        goes_on.then_some(Covered { from, to, end, element: None, ..inner })
     }
 
     /// Returns what a block covers. What comes after that in the block goes to the next elements, or to the same one.
@@ -188,7 +190,7 @@ impl Covered {
     /// No elements or rows, from the first one on.
     pub(super) fn nothing(is_of_rows: bool) -> Covered {
         let [from, to] = [Polynomial::default(), Polynomial::default()];
-        Covered { row: None, is_of_rows, from, to, end: None, element: None }
+        Covered { row: None, is_of_rows, from, to, end: None, is_chosen: false, element: None }
     }
 
     /// Returns the locals that say what is covered.
@@ -199,7 +201,8 @@ impl Covered {
     /// Returns what is covered with a statement that goes on where this ends.
     pub(super) fn and(&self, next: Covered) -> Option<Covered> {
         let goes_on = self.row == next.row && self.is_of_rows == next.is_of_rows && self.to == next.from;
-        goes_on.then(|| Covered { from: self.from.clone(), element: None, ..next })
+        let is_chosen = self.is_chosen || next.is_chosen;
+        goes_on.then(|| Covered { from: self.from.clone(), is_chosen, element: None, ..next })
     }
 }
 

@@ -194,7 +194,7 @@ impl Writer<'_> {
         }
         let rest = if all.to == count {
             vec![]
-        } else if let (Some(end), Zeros::Elements(buffer)) = (&all.end, &zeroed.zeros) {
+        } else if let (Some(end), false, Zeros::Elements(buffer)) = (&all.end, all.is_chosen, &zeroed.zeros) {
             vec![self.zero_from(*buffer, end.clone(), zeroed.count.clone())]
         } else {
             return false;

@@ -10,8 +10,8 @@
 //! (`best`).
 //!
 //! The locals of s that vary hold vectors. In the last, incomplete W, the lanes beyond b are off. If s is short, a
-//! second copy of s runs them under a mask. Otherwise the whole loop is under a mask. Of several vectors, the copy has
-//! one, so that what is left costs less than W iterations would.
+//! second copy of s runs them under a mask. Otherwise the whole loop is under a mask. What a wide loop leaves runs in
+//! fewer lanes, so that it costs less than W iterations would.
 
 mod access;
 mod best;
@@ -40,7 +40,7 @@ use loops::analyses::why_serial::WhySerial;
 use loops::ir::{For, Local, Op, Operand, Scalar, Stmt};
 use std::rc::Rc;
 
-/// Statements beyond which a loop's body is not copied, unless the loop is wide.
+/// Statements beyond which a loop's body is not copied.
 const LONG_BODY: usize = 60;
 
 /// More than so many vectors side by side make a loop wide.
@@ -116,17 +116,16 @@ impl<'ctx> Emitter<'ctx, '_> {
         [from, to]: [IntValue<'ctx>; 2],
         none: Vec<VectorValue<'ctx>>,
     ) -> Vec<VectorValue<'ctx>> {
-        let narrow = self.request.module.vectors.floats;
-        let is_copied = looped.lanes > ABREAST * narrow || looped.body.len() <= LONG_BODY;
+        let narrow = ABREAST * self.request.module.vectors.floats;
         let sums: Option<Vec<Op>> = own.iter().map(|own| own.addition).collect();
-        match sums.filter(|_| is_copied && (2..looped.lanes).contains(&narrow)) {
+        match sums.filter(|_| looped.lanes > narrow) {
             Some(sums) => {
                 let (rest, wide) = self.whole_chunks(frame, looped, own, [from, to], none);
                 frame.set_width(narrow);
                 let folded = sums.into_iter().zip(wide).map(|(op, lanes)| self.folded(op, lanes, narrow)).collect();
                 self.masked_chunks(frame, looped, own, [rest, to], folded)
             }
-            None if !is_copied => self.masked_chunks(frame, looped, own, [from, to], none),
+            None if looped.body.len() > LONG_BODY => self.masked_chunks(frame, looped, own, [from, to], none),
             None => {
                 let (rest, whole) = self.whole_chunks(frame, looped, own, [from, to], none);
                 self.rest(frame, looped, own, [rest, to], whole)
