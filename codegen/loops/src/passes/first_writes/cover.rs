@@ -111,7 +111,15 @@ impl Coverer<'_> {
                 Some(self.places.polynomial(place))
             }
         };
-        Some(Covered { row, is_of_rows: false, from, to, end: None, is_chosen: false, element: Some([b.clone(), i.clone()]) })
+        Some(Covered {
+            row,
+            is_of_rows: false,
+            from,
+            to,
+            end: None,
+            is_chosen: false,
+            element: Some([b.clone(), i.clone()]),
+        })
     }
 
     /// One arm adds to an element, and the other one leaves it zero.
