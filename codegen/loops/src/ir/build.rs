@@ -1,6 +1,6 @@
 //! Makes statements, for passes.
 
-use super::{Block, Local, LocalInfo, Op, Operand, Scalar, Stmt, Ty};
+use super::{Block, For, Local, LocalInfo, Op, Operand, Scalar, Stmt, Ty};
 use rustc_hash::FxHashMap;
 
 /// Makes locals of a function, and statements that set them.
@@ -61,6 +61,15 @@ impl Builder<'_> {
             let row = self.op(Op::MulI, [place, count.clone()], out);
             self.op(Op::AddI, [row, Operand::Local(*index)], out)
         })
+    }
+}
+
+impl Stmt {
+    /// Returns a loop that carries nothing, one iteration after the other.
+    pub fn loop_over(index: Local, [from, to]: [Operand; 2], stmts: Vec<Stmt>) -> Stmt {
+        let body = Block { stmts, results: vec![] };
+        let (results, carried) = (vec![], vec![]);
+        Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes: 1, jam: 1, on_threads: false }))
     }
 }
 

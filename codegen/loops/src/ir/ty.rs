@@ -1,5 +1,7 @@
 //! Defines the types of locals.
 
+use super::Operand;
+
 /// A type that is not a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
@@ -43,6 +45,15 @@ impl Ty {
     /// Returns the scalar, when it is one.
     pub fn as_scalar(self) -> Option<Scalar> {
         (self.depth == 0).then_some(self.scalar)
+    }
+
+    /// Returns the zero of numbers of this type.
+    pub fn zero(self) -> Option<Operand> {
+        match self.as_scalar()? {
+            Scalar::Float => Some(Operand::Float(0.0)),
+            Scalar::Integer => Some(Operand::Integer(0)),
+            Scalar::Bool | Scalar::Text | Scalar::Mark => None,
+        }
     }
 
     /// Returns the scalar that a buffer holds in the end.

@@ -10,8 +10,8 @@
 //! recurrent network gives the states of all its layers. To release what else the scope took, the value is copied to
 //! the top of the arena and back. Only the running code knows where it is then. So what was stored in it, and how long
 //! its rows are, is forgotten. The value stays where it is if the mark l is older and the release runs once for each
-//! run of the scope, in the same iteration of all loops around. The rest goes with the scope around. A function that only
-//! wrappers for C call is such a scope: they copy its value to where the caller wants it.
+//! run of the scope, in the same iteration of all loops around. The rest goes with the scope around. A function that
+//! only wrappers for C call is such a scope: they copy its value to where the caller wants it.
 //!
 //! Cost model: what else the scope took lives as long as the scope around; the copy, which took the value's size once
 //! more, is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the

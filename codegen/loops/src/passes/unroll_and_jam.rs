@@ -77,7 +77,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     if !chosen.is_empty() {
         mark(&mut cx.function.body, &chosen, vectors);
     }
-    if vectors.lanes.is_none() {
+    if vectors.lanes.is_none() && vectors.floats > 1 {
         widen_alone(&mut cx.function.body, vectors.floats);
     }
 }
@@ -115,34 +115,32 @@ fn most_sums(floats: u32) -> usize {
 
 /// Jams twice as many vectors in loops whose sums still fit in the registers.
 fn widen(block: &mut Block, copies: u32, floats: u32) {
-    let most = most_sums(floats);
     for stmt in &mut block.stmts {
         match stmt {
-            Stmt::For(looped) if looped.lanes == floats && looped.carried.is_empty() && is_long(looped) => {
-                let sums = 2 * copies as usize * most_carried(&looped.body);
-                looped.lanes *= if (1..=most).contains(&sums) { 2 } else { 1 };
-            }
+            Stmt::For(looped) if looped.lanes == floats => give_vectors(looped, copies, 2, floats),
             stmt => stmt.blocks_mut().for_each(|block| widen(block, copies, floats)),
         }
     }
 }
 
-/// Gives loops in lanes four vectors, of which the sums would wait for each other: no loop around runs side by side.
+/// Gives four vectors to loops in lanes whose sums would wait for each other, since none run side by side. Not in loops
+/// that others repeat, which are short more often than not.
 fn widen_alone(block: &mut Block, floats: u32) {
     for stmt in &mut block.stmts {
         match stmt {
-            Stmt::For(looped) if looped.jam > 1 => {}
-            Stmt::For(looped) if looped.lanes == floats && floats > 1 && looped.carried.is_empty() => {
-                let sums = most_carried(&looped.body);
-                while sums > 0 && looped.lanes < SIDE_BY_SIDE * floats && is_long(looped) {
-                    if 2 * sums * (looped.lanes / floats) as usize > most_sums(floats) {
-                        break;
-                    }
-                    looped.lanes *= 2;
-                }
-            }
+            Stmt::For(looped) if looped.lanes == floats => give_vectors(looped, 1, SIDE_BY_SIDE, floats),
+            Stmt::For(looped) if !looped.on_threads => {}
             stmt => stmt.blocks_mut().for_each(|block| widen_alone(block, floats)),
         }
+    }
+}
+
+/// Gives a loop that has one vector so many, if the sums of so many copies fit in the registers.
+fn give_vectors(looped: &mut For, copies: u32, most: u32, floats: u32) {
+    let sums = copies as usize * most_carried(&looped.body);
+    let fits = |looped: &For| (1..=most_sums(floats)).contains(&(2 * sums * (looped.lanes / floats) as usize));
+    while looped.carried.is_empty() && looped.lanes < most * floats && is_long(looped) && fits(looped) {
+        looped.lanes *= 2;
     }
 }
 

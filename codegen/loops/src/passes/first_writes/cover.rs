@@ -13,17 +13,16 @@ use super::places::{Places, locals};
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, Callees, StmtEffects};
 use crate::analyses::ranges::Ranges;
-use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
+use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::sizes::Polynomial;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is zero before the statements.
-#[derive(Clone)]
 pub(super) enum Zeros {
     /// The first elements of a buffer.
     Elements(Local),
     /// The rows of a table, of one length, each made as `row`.
-    Rows { table: Local, row: Local, length: Polynomial },
+    Rows { table: Local, row: Local, length: Operand },
 }
 
 /// Elements, or whole rows, one after the other: what comes first to each of them is one addition.
@@ -36,9 +35,9 @@ pub(super) struct Covered {
     pub(super) to: Polynomial,
     /// The end, if an operand has it.
     pub(super) end: Option<Operand>,
-    /// Whether conditions decide where something is added: then only what is known to be all has no place beyond the end.
+    /// Whether conditions decide where something is added: they may keep to the elements that there are.
     pub(super) is_chosen: bool,
-    /// The buffer and the place of a single element.
+    /// The buffer and the place of what is a single element.
     element: Option<[Operand; 2]>,
 }
 
@@ -55,7 +54,7 @@ pub(super) struct Coverer<'a> {
 
 impl Zeros {
     /// Returns a buffer that shares what is zero.
-    pub(super) fn buffer(&self) -> Local {
+    fn buffer(&self) -> Local {
         match self {
             Zeros::Elements(buffer) => *buffer,
             Zeros::Rows { row, .. } => *row,
@@ -80,7 +79,9 @@ impl Coverer<'_> {
         match stmt {
             Stmt::Memory(Memory::Add(b, i, a)) => {
                 let covered = self.covered_by_addition(&b, &i, zeros)?;
-                let (zero, op) = zero(a.ty(self.locals));
+                let ty = a.ty(self.locals);
+                let op = if ty == Scalar::Float.ty() { Op::AddF } else { Op::AddI };
+                let zero = ty.zero()?;
                 let sum = Builder { locals: self.locals }.op(op, [zero, a], out);
                 out.push(Stmt::Memory(Memory::Store(b, i, sum)));
                 Some(covered)
@@ -138,7 +139,7 @@ impl Coverer<'_> {
         if place.local().is_some_and(|x| set.contains(&x)) {
             return None;
         }
-        let zero = zero(buffer.ty(self.locals).element()?).0;
+        let zero = buffer.ty(self.locals).element()?.zero()?;
         let store = Memory::Store(buffer, place, zero);
         stmt.block_mut(1 - adds).stmts.insert(0, Stmt::Memory(store));
         Some(Covered { is_chosen: true, ..covered })
@@ -161,7 +162,7 @@ impl Coverer<'_> {
         let ends = |place: &Polynomial| [&from, &to].map(|end| places.with(place, index, end));
         let row = inner.row.as_ref().filter(|row| locals(row).any(|x| x == index));
         if let (Some(row), Zeros::Rows { length, .. }) = (row, zeros) {
-            let is_whole = inner.from == Polynomial::default() && inner.to == *length;
+            let is_whole = inner.from == Polynomial::default() && inner.to == places.polynomial(length);
             let [from, to] = ends(row);
             let covered = Covered { row: None, is_of_rows: true, from, to, end: None, element: None, ..inner };
             return (is_whole && next(row) == row.shifted(1)).then_some(covered);
@@ -229,9 +230,4 @@ fn sets(block: &Block, x: Local) -> bool {
     let mut found = false;
     block.visit(&mut |stmt| found |= stmt.targets().contains(&x) || stmt.bound().contains(&x));
     found
-}
-
-/// Returns zero of a type, and how numbers of it are added.
-pub(super) fn zero(ty: Ty) -> (Operand, Op) {
-    if ty == Scalar::Float.ty() { (Operand::Float(0.0), Op::AddF) } else { (Operand::Integer(0), Op::AddI) }
 }

@@ -7,14 +7,17 @@
 //!   =   for i in 0..k { store b[i] = 0 + x }; for i in k..n { store b[i] = 0 }; t
 //! zero b[0..n]; if c { for i in 0..n { add b[i] += x } } else { t }
 //!   =   if c { for i in 0..n { store b[i] = 0 + x } } else { zero b[0..n]; t }
-//! for i in 0..n { r = alloc m; zero r[0..m]; store t[i] = r }; for i in 0..n { r = load t[i]; for j in 0..m { add r[j] += x } }
-//!   =   for i in 0..n { r = alloc m; store t[i] = r }; for i in 0..n { r = load t[i]; for j in 0..m { store r[j] = 0 + x } }
+//! for i in 0..n { r = alloc m; zero r[0..m]; store t[i] = r }; for i in 0..n { for j in 0..m { add t[i][j] += x } }
+//!   =   for i in 0..n { r = alloc m; store t[i] = r }; for i in 0..n { for j in 0..m { store t[i][j] = 0 + x } }
 //! ```
 //!
-//! A reverse derivative adds all that it finds to sums that begin with zeros. Where the first statement that touches them
-//! adds to each element once (`cover`), memory is written once, in place of being written, read, and written again. Several
-//! statements may do so, one after the other: the parts of a loop that was split. Places are compared as
+//! A reverse derivative adds all that it finds to sums that begin with zeros. Where the first statement that touches
+//! them adds to each element once (`cover`), memory is written once, in place of being written, read, and written
+//! again. Several statements may do so, one after the other: the parts of a loop that was split. Places are compared as
 //! polynomials (`places`).
+//!
+//! A condition in such a loop may keep to the elements that there are. So the other arm stores zero only where all
+//! elements are known to be covered, and no others.
 //!
 //! Invariant: each element is written where it was, before it is read.
 
@@ -25,9 +28,9 @@ use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::Callees;
 use crate::analyses::ranges::Ranges;
-use crate::ir::{Block, Builder, For, Local, Memory, Operand, Scalar, Stmt};
-use cover::{Covered, Coverer, Zeros, zero};
-use places::{Places, locals};
+use crate::ir::{Block, Builder, Local, Memory, Operand, Scalar, Stmt, Ty};
+use cover::{Covered, Coverer, Zeros};
+use places::Places;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -79,8 +82,6 @@ struct Zeroed {
     zeros: Zeros,
     /// How many elements, or rows.
     count: Operand,
-    /// The length of the rows, if they are such.
-    length: Option<Operand>,
 }
 
 impl Writer<'_> {
@@ -114,7 +115,7 @@ impl Writer<'_> {
     fn zeroed(&self, stmt: &Stmt) -> Option<Zeroed> {
         let looped = match stmt {
             Stmt::Memory(Memory::Zero(Operand::Local(b), count)) => {
-                return Some(Zeroed { zeros: Zeros::Elements(*b), count: count.clone(), length: None });
+                return Some(Zeroed { zeros: Zeros::Elements(*b), count: count.clone() });
             }
             Stmt::For(looped) if looped.from.same(&Operand::Integer(0)) => looped,
             _ => return None,
@@ -142,12 +143,11 @@ impl Writer<'_> {
         };
         let makes =
             stmts.iter().any(|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == row));
-        let polynomial = self.places.polynomial(length);
         let set: FxHashSet<Local> = stmts.iter().flat_map(Stmt::targets).chain([looped.index]).collect();
-        let is_fixed = !locals(&polynomial).chain(length.local()).any(|x| set.contains(&x));
+        let is_fixed = length.local().is_none_or(|x| !set.contains(&x));
         let suits = makes && is_fixed && stmts.iter().all(is_simple);
-        let zeros = Zeros::Rows { table, row, length: polynomial };
-        suits.then(|| Zeroed { zeros, count: looped.to.clone(), length: Some(length.clone()) })
+        let zeros = Zeros::Rows { table, row, length: length.clone() };
+        suits.then(|| Zeroed { zeros, count: looped.to.clone() })
     }
 
     /// Takes what makes zero out of a statement; returns whether anything is left.
@@ -174,9 +174,8 @@ impl Writer<'_> {
     /// Lets statements write one part after the other, and what is left of the elements be zero.
     fn write_parts(&mut self, block: &mut Block, start: usize, zeroed: &Zeroed, ranges: &mut Ranges) -> bool {
         let count = self.places.polynomial(&zeroed.count);
-        let is_of_rows = zeroed.length.is_some();
         let mut parts: Vec<(usize, Vec<Stmt>)> = Vec::new();
-        let mut all = Covered::nothing(is_of_rows);
+        let mut all = Covered::nothing(matches!(zeroed.zeros, Zeros::Rows { .. }));
         for i in (start..block.stmts.len()).take(WINDOW) {
             ranges.learn_from(&block.stmts[i]);
             let mut coverer = self.coverer(ranges);
@@ -228,23 +227,24 @@ impl Writer<'_> {
     }
 
     /// Returns a statement that makes the same zero.
-    fn zeros(&mut self, zeroed: &Zeroed) -> Stmt {
-        let (Zeros::Rows { table, row, .. }, Some(length)) = (&zeroed.zeros, &zeroed.length) else {
-            let buffer = Operand::Local(zeroed.zeros.buffer());
-            return Stmt::Memory(Memory::Zero(buffer, zeroed.count.clone()));
+    fn zeros(&mut self, Zeroed { zeros, count }: &Zeroed) -> Stmt {
+        let (table, row, length) = match zeros {
+            Zeros::Elements(buffer) => return Stmt::Memory(Memory::Zero((*buffer).into(), count.clone())),
+            Zeros::Rows { table, row, length } => (*table, *row, length.clone()),
         };
         let index = self.builder.local(Scalar::Integer.ty());
-        let row = self.builder.local(Operand::Local(*row).ty(self.builder.locals));
-        let load = Stmt::Memory(Memory::Load(row, (*table).into(), index.into()));
-        let zero = Stmt::Memory(Memory::Zero(row.into(), length.clone()));
-        loop_over(index, Operand::Integer(0), zeroed.count.clone(), vec![load, zero])
+        let row = self.builder.local(Operand::Local(row).ty(self.builder.locals));
+        let load = Stmt::Memory(Memory::Load(row, table.into(), index.into()));
+        let zero = Stmt::Memory(Memory::Zero(row.into(), length));
+        Stmt::loop_over(index, [Operand::Integer(0), count.clone()], vec![load, zero])
     }
 
     fn zero_from(&mut self, buffer: Local, from: Operand, to: Operand) -> Stmt {
         let index = self.builder.local(Scalar::Integer.ty());
-        let element = Operand::Local(buffer).ty(self.builder.locals).element().expect("it is a buffer");
-        let store = Memory::Store(buffer.into(), index.into(), zero(element).0);
-        loop_over(index, from, to, vec![Stmt::Memory(store)])
+        let element = Operand::Local(buffer).ty(self.builder.locals).element();
+        let zero = element.and_then(Ty::zero).expect("it is of numbers");
+        let store = Memory::Store(buffer.into(), index.into(), zero);
+        Stmt::loop_over(index, [from, to], vec![Stmt::Memory(store)])
     }
 
     fn coverer<'b>(&'b mut self, ranges: &'b mut Ranges) -> Coverer<'b> {
@@ -257,10 +257,4 @@ impl Writer<'_> {
             locals: self.builder.locals,
         }
     }
-}
-
-fn loop_over(index: Local, from: Operand, to: Operand, stmts: Vec<Stmt>) -> Stmt {
-    let body = Block { stmts, results: vec![] };
-    let (results, carried) = (vec![], vec![]);
-    Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes: 1, jam: 1, on_threads: false }))
 }

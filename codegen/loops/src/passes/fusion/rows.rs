@@ -9,7 +9,7 @@
 //! escape. Only loads and moves use b, and only loads and moves use the rows loaded from it. So a row holds only the
 //! number that fills it. The same is done for buffers that are not rows. `dce` drops the dead code that remains.
 
-use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
+use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
@@ -110,11 +110,7 @@ impl BufferFacts {
 fn fill<'a>(stmt: &'a Stmt, locals: &[LocalInfo]) -> Option<(Local, &'a Operand, Operand)> {
     match stmt {
         Stmt::Memory(Memory::Zero(r, count)) => {
-            let zero = match r.ty(locals).element()?.as_scalar()? {
-                Scalar::Float => Operand::Float(0.0),
-                Scalar::Integer => Operand::Integer(0),
-                _ => return None,
-            };
+            let zero = r.ty(locals).element()?.zero()?;
             Some((r.local()?, count, zero))
         }
         Stmt::For(looped) => {

@@ -249,7 +249,7 @@ impl Updater<'_> {
         let left = build.op(Op::SubI, [from.into(), done], &mut stmts);
         let number = build.op(Op::SubI, [left, Operand::Integer(1)], &mut stmts);
         stmts.append(&mut self.undo(undo, &number));
-        tables::loop_over(index, to.clone(), from.into(), stmts)
+        Stmt::loop_over(index, [to.clone(), from.into()], stmts)
     }
 
     /// Undoes the step of a number.

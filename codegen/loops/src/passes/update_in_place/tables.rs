@@ -8,7 +8,7 @@
 use super::nest::Nest;
 use super::others::Way;
 use super::slice::Slice;
-use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
+use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use rustc_hash::FxHashMap;
 
 /// Puts a nest that reads a state behind what it needs.
@@ -264,20 +264,5 @@ fn nothing(ty: Ty) -> Operand {
 }
 
 fn counted(index: Local, to: Operand, stmts: Vec<Stmt>) -> Stmt {
-    loop_over(index, Operand::Integer(0), to, stmts)
-}
-
-/// Makes a loop that carries nothing.
-pub(super) fn loop_over(index: Local, from: Operand, to: Operand, stmts: Vec<Stmt>) -> Stmt {
-    Stmt::For(Box::new(For {
-        results: vec![],
-        index,
-        from,
-        to,
-        carried: vec![],
-        body: Block { stmts, results: vec![] },
-        lanes: 1,
-        jam: 1,
-        on_threads: false,
-    }))
+    Stmt::loop_over(index, [Operand::Integer(0), to], stmts)
 }
