@@ -6,7 +6,7 @@ use super::value::{Tensor, Val};
 use crate::error::Error;
 use crate::ir::{Failure, Op, Operand};
 use lm::prim::Prim;
-use lm::term::{self, Expr, Kind};
+use lm::term::Expr;
 use lm::types::Type;
 use std::rc::Rc;
 
@@ -128,11 +128,10 @@ impl Body<'_> {
             let zero = self.zero(&witness, ty)?;
             return self.sum_from(&n, f, &zero);
         }
-        let Kind::Lam(_, term) = f.kind() else { return Err(self.unsupported("a function as a value")) };
-        if ty.has_fixed_shape() && !may_add_nothing(term) {
-            let start = self.neutral(ty)?;
-            let sum = self.sum_from(&n, f, &start)?;
-            return self.or_zero(&n, sum, ty);
+        let first_terms = self.wanted.first_terms.clone();
+        if let Some(sizes) = first_terms.sizes(f).filter(|_| ty.has_fixed_shape()) {
+            let start = self.start_of_sum(&n, &sizes, ty)?;
+            return self.sum_from(&n, f, &start);
         }
         self.some_or_zero(&n, ty, |body| {
             let zeros = vec![Val::Leaf(Operand::Integer(0)); n.len()];
@@ -144,6 +143,21 @@ impl Body<'_> {
                 body.lower_into(&term, target, None).map(drop)
             })
         })
+    }
+
+    /// What a sum of so many terms begins with: -0, or 0 where it has no terms or the first one adds nothing. That one
+    /// adds where its sizes are positive.
+    fn start_of_sum(&mut self, n: &[Operand], sizes: &[Expr], ty: &Type) -> Lowered {
+        let mut all = n.to_vec();
+        for size in sizes {
+            all.extend(self.lower_value(size)?.numbers());
+        }
+        let mut some = Operand::Bool(true);
+        for n in all {
+            let positive = self.op(Op::LtI, [Operand::Integer(0), n]);
+            some = self.both(some, positive);
+        }
+        self.choose_value(some, |body| body.neutral(ty), |body| body.dummy(ty))
     }
 
     fn sum_from(&mut self, n: &[Operand], f: &Expr, start: &Val) -> Lowered {
@@ -186,11 +200,6 @@ impl Body<'_> {
         Ok(Val::from_components(ty, &mut results.into_iter()))
     }
 
-    /// Zero in place of the neutral element, when nothing was added.
-    fn or_zero(&mut self, n: &[Operand], sum: Val, ty: &Type) -> Lowered {
-        self.some_or_zero(n, ty, |_| Ok(sum))
-    }
-
     /// Returns the neutral start of a sum.
     fn neutral(&mut self, ty: &Type) -> Lowered {
         let zero = self.dummy(ty)?;
@@ -202,15 +211,14 @@ impl Body<'_> {
         if let (Some([n, f]), true) = (v.args_of_prim(Prim::Build), ty.has_fixed_shape()) {
             let n = self.lower_value(n)?.numbers();
             self.at(v.span(), |body| body.check_size(&n));
-            let start = self.neutral(ty)?;
+            let start = self.start_of_sum(&n, &[], ty)?;
             let sum = self.sum_of(&start);
             self.add_each(&n, &Sink::Add(sum.clone()), &mut |body, place, target| {
                 let term = body.enter(f, place.index())?.clone();
                 let x = body.lower_value(&term)?;
                 body.distribute(&x, target).map(drop)
             })?;
-            let sum = self.sum_value(&sum);
-            return self.or_zero(&n, sum, ty);
+            return Ok(self.sum_value(&sum));
         }
         let value = self.lower_value(v)?;
         let tensor = value.tensor().clone();
@@ -220,11 +228,10 @@ impl Body<'_> {
             body.distribute(&x, target).map(drop)
         };
         if ty.has_fixed_shape() {
-            let start = self.neutral(ty)?;
+            let start = self.start_of_sum(&n, &[], ty)?;
             let sum = self.sum_of(&start);
             self.add_each(&n, &Sink::Add(sum.clone()), &mut |body, place, target| add(body, &place.offset, target))?;
-            let sum = self.sum_value(&sum);
-            return self.or_zero(&n, sum, ty);
+            return Ok(self.sum_value(&sum));
         }
         self.some_or_zero(&n, ty, |body| {
             let first = body.load_element(&tensor, &Operand::Integer(0));
@@ -265,23 +272,5 @@ fn size(tensor: &Rc<Tensor>) -> Val {
     match tensor.sizes.as_slice() {
         [one] => Val::Leaf(one.clone()),
         many => Val::tuple(many.iter().cloned().map(Val::Leaf)),
-    }
-}
-
-/// Returns whether adding the term may leave a number untouched: then the first term must be computed as it is.
-fn may_add_nothing(term: &Expr) -> bool {
-    match term.kind() {
-        Kind::Let(_, body) => may_add_nothing(body),
-        Kind::App(term::Op::If, args) => may_add_nothing(&args[1]) || may_add_nothing(&args[2]),
-        Kind::App(term::Op::Tuple, args) => args.iter().any(may_add_nothing),
-        Kind::App(term::Op::Prim(p), args) => match p {
-            // A sum over nothing, in the last two cases.
-            Prim::ZeroOf | Prim::SumBuild | Prim::Loop => true,
-            Prim::Add => args.iter().any(may_add_nothing),
-            _ => false,
-        },
-        Kind::App(term::Op::Get(..), args) => may_add_nothing(&args[0]),
-        Kind::App(term::Op::Call(_), _) => true,
-        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => false,
     }
 }

@@ -19,6 +19,7 @@ mod body;
 mod calls;
 mod external;
 mod facts;
+mod first_terms;
 mod folds;
 mod interface;
 mod into;
@@ -42,6 +43,7 @@ use crate::error::Error;
 use crate::interface::{Interface, parameters};
 use crate::ir::{FunId, Module};
 use body::Body;
+use first_terms::FirstTerms;
 use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::term::{Def, FunName, Program, Supply, Version};
@@ -66,6 +68,7 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
         derived,
         effects: Effects::of(program),
         sizes: Rc::new(Sizes::new(program)),
+        first_terms: Rc::new(FirstTerms::of(program)),
         supply: program.supply.clone(),
     };
     for name in entries {
@@ -142,6 +145,7 @@ struct Worklist {
     /// The functions that print.
     effects: Effects,
     sizes: Rc<Sizes>,
+    first_terms: Rc<FirstTerms>,
     supply: Supply,
 }
 

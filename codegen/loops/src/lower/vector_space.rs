@@ -128,7 +128,7 @@ impl Body<'_> {
         Ok(results[0].clone())
     }
 
-    fn both(&mut self, a: Operand, b: Operand) -> Operand {
+    pub(super) fn both(&mut self, a: Operand, b: Operand) -> Operand {
         if let Operand::Bool(true) = a { b } else { self.op(Op::And, [a, b]) }
     }
 

@@ -13,6 +13,7 @@ mod dce;
 mod delinearize;
 mod drop_checks;
 mod expand_powers;
+mod expand_quotients;
 mod first_writes;
 mod fuse_read_add_write;
 mod fusion;
@@ -132,6 +133,13 @@ pub const PASSES: &[Pass] = &[
         reorders: false,
         when: |checks| checks == Checks::None,
         work: PassWork::Function(FunctionPass { of: ALL, asks: Asks::Nothing, run: drop_checks::run }),
+    },
+    Pass {
+        name: "expand_quotients",
+        purpose: "compares an Integer with its divisor, where the quotient is 0 or 1",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: expand_quotients::run }),
     },
     Pass {
         name: "store_forward_values",
@@ -347,6 +355,7 @@ const ORDER: &[&str] = &[
     "gvn",
     "hoist_allocs",
     "drop_checks",
+    "expand_quotients",
     "store_forward_values",
     "check_elimination",
     "scalar_promotion",

@@ -21,12 +21,21 @@
 //!
 //! A loop that runs once at most is not split.
 //!
+//! Conditions of inner loops that change with both indices are known in the interior of a loop (`interior`):
+//!
+//! ```text
+//! for i in a..b { .. }   =   for i in a..p { .. }; for i in p..q { .. known .. }; for i in q..b { .. }
+//! ```
+//!
 //! A comparison counts if a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop. It
 //! does not count if it only chooses the sign of a zero, for nothing could be dropped then.
+
+mod interior;
 
 use super::pass::FunctionCx;
 use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
+use interior::{Interior, interior};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A loop is split so often, the parts included.
@@ -109,14 +118,62 @@ impl Splitter<'_> {
             parts.into_iter().for_each(|part| self.split_in_stmt(part, ranges, splits, budget, out));
             return;
         }
+        if let Stmt::For(looped) = &stmt
+            && budget >= 3 * looped.body.len()
+            && let Some(interior) = interior(&stmt, looped, ranges)
+        {
+            let [before, mut inside, behind] = self.split_borders(looped, &interior, ranges, out);
+            ranges.emit(before, self.locals, out);
+            self.split_inside(&mut inside, ranges);
+            ranges.emit(inside, self.locals, out);
+            return ranges.emit(behind, self.locals, out);
+        }
+        self.split_inside(&mut stmt, ranges);
+        ranges.emit(stmt, self.locals, out);
+    }
+
+    fn split_inside(&mut self, stmt: &mut Stmt, ranges: &mut Ranges) {
         for i in 0..stmt.blocks().count() {
             let mark = ranges.mark();
-            ranges.enter(&stmt, i);
+            ranges.know(self.locals);
+            ranges.enter(stmt, i);
             self.split_in_block(stmt.block_mut(i), ranges);
             ranges.back_to(mark);
         }
-        ranges.learn_from(&stmt);
-        out.push(stmt);
+    }
+
+    /// The loops before, in and behind the interior of a loop.
+    fn split_borders(
+        &mut self,
+        looped: &For,
+        interior: &Interior,
+        ranges: &mut Ranges,
+        out: &mut Vec<Stmt>,
+    ) -> [Stmt; 3] {
+        let (a, b) = (&looped.from, &looped.to);
+        let mut first = a.clone();
+        for place in &interior.from {
+            let place = ranges.compute(place, self.locals, out);
+            first = self.choice([&first, &place], [&place, &first], ranges, out);
+        }
+        first = self.choice([&first, b], [&first, b], ranges, out);
+        let mut end = b.clone();
+        for place in &interior.to {
+            let place = ranges.compute(place, self.locals, out);
+            end = self.choice([&place, &end], [&place, &end], ranges, out);
+        }
+        end = self.choice([&first, &end], [&end, &first], ranges, out);
+        let mut inside = For { from: first.clone(), to: end.clone(), ..looped.clone() };
+        interior.known.iter().for_each(|(condition, holds)| with_condition(&mut inside.body, *condition, *holds));
+        let before = For { to: first, ..looped.clone() };
+        let behind = For { from: end, ..looped.clone() };
+        let mut carried: Vec<Operand> = looped.carried.iter().map(|(_, init)| init.clone()).collect();
+        [(before, false), (inside, false), (behind, true)].map(|(mut part, is_last)| {
+            part.carried.iter_mut().zip(&carried).for_each(|((_, init), a)| *init = a.clone());
+            let part = self.copy_loop(part, is_last);
+            carried = part.results.iter().map(|x| Operand::Local(*x)).collect();
+            Stmt::For(Box::new(part))
+        })
     }
 
     /// The loops that a loop becomes, at a place that fits.
@@ -334,17 +391,23 @@ fn statements_after(looped: &For, turn: &Turn, ranges: &Ranges) -> usize {
 
 /// Returns the first comparison in a loop by which it can be split.
 fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
+    let wanted = asked_in(stmt, looped)?;
+    let mark = ranges.mark();
+    ranges.enter(stmt, 0);
+    let found = turn_in(&looped.body, &wanted, ranges);
+    ranges.back_to(mark);
+    found
+}
+
+/// Returns what is looked for in a loop, if there may be something.
+fn asked_in(stmt: &Stmt, looped: &For) -> Option<SplitCondition> {
     let asked = asked(&looped.body);
     if asked.is_empty() || looped.from.same(&looped.to) {
         return None;
     }
     let mut set: FxHashSet<Local> = stmt.bound().into_iter().collect();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
-    let mark = ranges.mark();
-    ranges.enter(stmt, 0);
-    let found = turn_in(&looped.body, &SplitCondition { asked, set, index: looped.index }, ranges);
-    ranges.back_to(mark);
-    found
+    Some(SplitCondition { asked, set, index: looped.index })
 }
 
 struct SplitCondition {
