@@ -17,6 +17,7 @@ mod expand_quotients;
 mod first_writes;
 mod fuse_read_add_write;
 mod fusion;
+mod gather_neighbours;
 mod gvn;
 mod hoist_allocs;
 mod hoist_common;
@@ -255,6 +256,13 @@ pub const PASSES: &[Pass] = &[
         }),
     },
     Pass {
+        name: "gather_neighbours",
+        purpose: "lets elements take what iterations around them add",
+        reorders: true,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: gather_neighbours::run }),
+    },
+    Pass {
         name: "tabulate",
         purpose: "fills a table before a loop with values that its inner loops would compute again",
         reorders: false,
@@ -377,6 +385,7 @@ const ORDER: &[&str] = &[
     "inline_for_lanes",
     "inline_base_case",
     "unpack_records",
+    "gather_neighbours",
     "fusion",
     "gvn",
     "tabulate",

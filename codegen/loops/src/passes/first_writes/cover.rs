@@ -9,9 +9,9 @@
 //! for i in 0..n { r = load b[i]; .. r .. }           rows [0, n), where the rest covers r
 //! ```
 
-use super::places::{Places, locals};
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, Callees, StmtEffects};
+use crate::analyses::places::{Places, locals};
 use crate::analyses::ranges::Ranges;
 use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::sizes::Polynomial;

@@ -22,15 +22,14 @@
 //! Invariant: each element is written where it was, before it is read.
 
 mod cover;
-mod places;
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::Callees;
+use crate::analyses::places::Places;
 use crate::analyses::ranges::Ranges;
 use crate::ir::{Block, Builder, Local, Memory, Operand, Scalar, Stmt, Ty};
 use cover::{Covered, Coverer, Zeros};
-use places::Places;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 

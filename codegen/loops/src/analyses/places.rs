@@ -4,7 +4,7 @@
 //! z = add.i x y; w = mul.i z n        w  =  n x + n y
 //! ```
 
-use crate::ir::{Block, Local, Op, Operand, Stmt};
+use crate::ir::{Block, Builder, Local, Op, Operand, Stmt};
 use lm::sizes::{Atom, Polynomial};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -15,14 +15,15 @@ const MOST_FACTORS: usize = 6;
 const MOST_STEPS: usize = 8;
 
 /// How the Integers of a function are computed.
-pub(super) struct Places {
+pub struct Places {
     operations: FxHashMap<Local, (Op, Vec<Operand>)>,
     /// Locals have no other names.
     name: Arc<str>,
 }
 
 impl Places {
-    pub(super) fn of(body: &Block) -> Places {
+    /// Looks through a function body.
+    pub fn of(body: &Block) -> Places {
         let mut operations = FxHashMap::default();
         body.visit(&mut |stmt| {
             if let Stmt::Let(x, op @ (Op::AddI | Op::SubI | Op::MulI | Op::Count), args) = stmt {
@@ -33,16 +34,17 @@ impl Places {
     }
 
     /// Returns an Integer in terms of locals that are computed in other ways.
-    pub(super) fn polynomial(&self, a: &Operand) -> Polynomial {
+    pub fn polynomial(&self, a: &Operand) -> Polynomial {
         self.in_steps(a, MOST_STEPS)
     }
 
-    pub(super) fn local(&self, x: Local) -> Polynomial {
+    /// Returns a local as it is.
+    pub fn local(&self, x: Local) -> Polynomial {
         Polynomial::atom(self.atom(x))
     }
 
     /// Returns a polynomial with another one in the place of a local.
-    pub(super) fn with(&self, polynomial: &Polynomial, x: Local, by: &Polynomial) -> Polynomial {
+    pub fn with(&self, polynomial: &Polynomial, x: Local, by: &Polynomial) -> Polynomial {
         let x = self.atom(x);
         let atom = |atom: &Atom| Some(if *atom == x { by.clone() } else { Polynomial::atom(atom.clone()) });
         polynomial.substituted(&atom).expect("each atom has a polynomial")
@@ -70,10 +72,30 @@ impl Places {
     }
 }
 
+/// Appends statements that compute a polynomial.
+pub fn compute(polynomial: &Polynomial, builder: &mut Builder, out: &mut Vec<Stmt>) -> Operand {
+    let mut sum: Option<Operand> = None;
+    for (monomial, k) in polynomial.terms() {
+        let factors = monomial.iter().filter_map(local_of).map(Operand::Local);
+        let number = Some(Operand::Integer(k)).filter(|_| k != 1 || monomial.is_empty());
+        let mut both = |op, a: Option<Operand>, b| match a {
+            Some(a) => builder.op(op, [a, b], out),
+            None => b,
+        };
+        let term = factors.chain(number).fold(None, |product, x| Some(both(Op::MulI, product, x)));
+        sum = term.map(|term| both(Op::AddI, sum.take(), term));
+    }
+    sum.unwrap_or(Operand::Integer(0))
+}
+
 /// Returns the locals in a polynomial.
-pub(super) fn locals(polynomial: &Polynomial) -> impl Iterator<Item = Local> {
-    polynomial.atoms().filter_map(|atom| match atom {
+pub fn locals(polynomial: &Polynomial) -> impl Iterator<Item = Local> {
+    polynomial.atoms().filter_map(local_of)
+}
+
+fn local_of(atom: &Atom) -> Option<Local> {
+    match atom {
         Atom::Number(x, _) => Some(Local(*x)),
         Atom::Variable(_) => None,
-    })
+    }
 }
