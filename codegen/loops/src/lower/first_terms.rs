@@ -28,13 +28,17 @@ impl FirstTerms {
     /// Looks through a program.
     pub(super) fn of(program: &Program) -> FirstTerms {
         let mut terms = FirstTerms { may_add_nothing: FxHashSet::default() };
+        // Most functions call those before them, so that few rounds are enough.
         loop {
-            let found = program.defs.values().filter(|def| !terms.adds(&def.body)).map(|def| def.fun.name.clone());
-            let found: FxHashSet<FunName> = found.collect();
-            if found.len() == terms.may_add_nothing.len() {
+            let known = terms.may_add_nothing.len();
+            for def in program.defs.values() {
+                if !terms.adds(&def.body) {
+                    terms.may_add_nothing.insert(def.fun.name.clone());
+                }
+            }
+            if terms.may_add_nothing.len() == known {
                 return terms;
             }
-            terms.may_add_nothing = found;
         }
     }
 
@@ -49,11 +53,8 @@ impl FirstTerms {
         let each_adds = |args: &[Expr]| args.iter().all(|e| self.adds(e)).then(Vec::new);
         match term.kind() {
             Kind::Let(bindings, body) => bindings.iter().rev().try_fold(self.sizes_of_term(body)?, |sizes, b| {
-                let mentioned = |x: &Var| sizes.iter().any(|size| free_variables(size).contains(x));
-                match b.pattern.vars().iter().any(mentioned) {
-                    true => with_values(sizes, || values(b)),
-                    false => Some(sizes),
-                }
+                let is_in = |x: &Var| sizes.iter().any(|size| free_variables(size).contains(x));
+                if b.pattern.vars().iter().any(is_in) { with_values(sizes, || values(b)) } else { Some(sizes) }
             }),
             Kind::App(Op::If, args) => each_adds(&args[1..]),
             Kind::App(Op::Tuple | Op::Get(..), args) => each_adds(args),
