@@ -10,7 +10,7 @@ use crate::llvm::{self, Hint};
 use inkwell::attributes::AttributeLoc;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::CallSiteValue;
-use loops::ir::{For, Function, Stmt};
+use loops::ir::{For, Function, Memory, Operand, Stmt};
 
 /// How often code runs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +35,9 @@ const LONG_CALLEE: usize = 40;
 const LONG_BODY: usize = 16;
 
 /// So many vectors side by side in a loop that others repeat. These loops are mostly short, and iterations that do not
-/// fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them.
+/// fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them. LLVM
+/// takes the number as it is told, even where an iteration waits for one before it, which is so many elements away that
+/// one vector is right and two are not.
 const ABREAST: u32 = 2;
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -61,7 +63,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         if self.hotness.rare || self.hotness.c_wrapper || function.passes_rows_on(looped) {
             hints.extend([Hint::Rolled, Hint::Scalar]);
         } else {
-            hints.extend((self.hotness.nested && looped.carried.is_empty()).then_some(Hint::Abreast(ABREAST)));
+            let abreast = self.hotness.nested && looped.carried.is_empty() && !may_wait(looped);
+            hints.extend(abreast.then_some(Hint::Abreast(ABREAST)));
             hints.extend((looped.body.len() >= LONG_BODY).then_some(Hint::RolledIfUnknown));
         }
         if !hints.is_empty() {
@@ -82,4 +85,17 @@ impl<'ctx> Emitter<'ctx, '_> {
             self.keep_apart(call);
         }
     }
+}
+
+/// Returns whether an iteration may read or change what another one wrote: a loop writes to a buffer, and uses it at
+/// another place, too.
+fn may_wait(looped: &For) -> bool {
+    let (mut used, mut written) = (Vec::new(), Vec::new());
+    looped.body.visit(&mut |stmt| match stmt {
+        Stmt::Memory(Memory::Load(_, b, i)) => used.push((b.clone(), i.clone())),
+        Stmt::Memory(Memory::Store(b, i, _) | Memory::Add(b, i, _)) => written.push((b.clone(), i.clone())),
+        _ => {}
+    });
+    let meets = |(b, i): &(Operand, Operand)| used.iter().chain(&written).any(|(other, j)| other.same(b) && !j.same(i));
+    written.iter().any(meets)
 }
