@@ -17,7 +17,7 @@
 //! with a constant between them, such as the elements left and right of `row n + i`. What is added to other rows is
 //! gathered with them. The rows may meet, so then sums must be allowed another order.
 //!
-//! d is only added to in the loop, and no other name for it is used there.
+//! d is from outside of the loop, which only adds to it, and uses no other name for it.
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Summary};
@@ -131,6 +131,7 @@ impl Gatherer<'_> {
         for stmt in looped.body.stmts.iter().filter(|_| is_simple) {
             if let Stmt::Memory(Memory::Add(Operand::Local(b), ..)) = stmt
                 && added[b] > 1
+                && !set.contains(b)
                 && seen.insert(*b)
                 && let Some(found) = self.rows_of(*b, looped, &set).filter(|_| self.only_adds(looped, *b))
                 && found.iter().map(|row| row.terms.len()).sum::<usize>() == added[b]
