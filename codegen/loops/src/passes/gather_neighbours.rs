@@ -66,12 +66,6 @@ struct Term {
     value: Operand,
 }
 
-/// A number that a loop adds: the buffer that has it for each iteration, or what it is in all of them.
-enum Terms {
-    Stored(Local),
-    Same(Operand),
-}
-
 impl Gatherer<'_> {
     fn gather_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
@@ -233,7 +227,7 @@ impl Gatherer<'_> {
         for k in 0..farthest {
             for term in row.terms.iter().filter(|term| k + term.distance < farthest) {
                 let e = self.plus(from, k + term.distance, &mut inside);
-                self.add_term(row, term, &first, (e, from), gathering, &mut inside);
+                self.add_term(row, term, &first, e, gathering, &mut inside);
             }
         }
         let start = self.plus(from, farthest, &mut inside);
@@ -242,7 +236,7 @@ impl Gatherer<'_> {
         for k in (1..=farthest).rev() {
             for term in row.terms.iter().filter(|term| term.distance >= k) {
                 let e = self.plus(to, term.distance - k, &mut inside);
-                self.add_term(row, term, &first, (e, from), gathering, &mut inside);
+                self.add_term(row, term, &first, e, gathering, &mut inside);
             }
         }
         let each = self.iterations(row, &first, gathering);
@@ -257,7 +251,7 @@ impl Gatherer<'_> {
         let mut terms: Vec<&Term> = row.terms.iter().collect();
         terms.sort_by_key(|term| -term.distance);
         for term in terms {
-            self.add_term(row, term, first, (e.into(), &gathering.from), gathering, &mut stmts);
+            self.add_term(row, term, first, e.into(), gathering, &mut stmts);
         }
         Stmt::loop_over(e, [from, to], stmts)
     }
@@ -268,7 +262,7 @@ impl Gatherer<'_> {
         let mut stmts = Vec::new();
         for term in &row.terms {
             let e = self.plus(&i.into(), term.distance, &mut stmts);
-            self.add_term(row, term, first, (e, &gathering.from), gathering, &mut stmts);
+            self.add_term(row, term, first, e, gathering, &mut stmts);
         }
         Stmt::loop_over(i, [gathering.from.clone(), gathering.to.clone()], stmts)
     }
@@ -279,20 +273,21 @@ impl Gatherer<'_> {
         row: &Row,
         term: &Term,
         first: &Operand,
-        (e, from): (Operand, &Operand),
+        e: Operand,
         gathering: &Gathering,
         out: &mut Vec<Stmt>,
     ) {
-        let value = match gathering.terms(term) {
-            Terms::Same(value) => value,
-            Terms::Stored(buffer) => {
-                let place = match from {
+        let stored = term.value.local().and_then(|x| gathering.buffers.get(&x));
+        let value = match stored {
+            None => term.value.clone(),
+            Some(buffer) => {
+                let place = match &gathering.from {
                     Operand::Integer(0) => e.clone(),
                     from => self.builder.op(Op::SubI, [e.clone(), from.clone()], out),
                 };
                 let place = self.plus(&place, -term.distance, out);
                 let x = self.builder.local(term.value.ty(self.builder.locals));
-                out.push(Stmt::Memory(Memory::Load(x, buffer.into(), place)));
+                out.push(Stmt::Memory(Memory::Load(x, Operand::Local(*buffer), place)));
                 x.into()
             }
         };
@@ -314,17 +309,11 @@ impl Gatherer<'_> {
 
 /// Where the terms of a loop are, and its range.
 struct Gathering<'a> {
+    /// The buffers that have terms for each iteration; other terms are the same in all of them.
     buffers: &'a FxHashMap<Local, Local>,
     from: Operand,
     to: Operand,
     length: Operand,
-}
-
-impl Gathering<'_> {
-    fn terms(&self, term: &Term) -> Terms {
-        let buffer = term.value.local().and_then(|x| self.buffers.get(&x));
-        buffer.map_or_else(|| Terms::Same(term.value.clone()), |buffer| Terms::Stored(*buffer))
-    }
 }
 
 impl Row {

@@ -9,7 +9,8 @@
 //! Several conditions have one interior, in which each of them is known. It counts where the part that is left out does
 //! not grow with the loop: a condition like `k < i` is known nowhere, or for one index.
 
-use super::{LARGEST_FACTOR, SplitCondition, asked_in};
+use super::LARGEST_FACTOR;
+use super::turns::{SplitCondition, asked_in};
 use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
 use crate::ir::{Block, For, Local, Op, Operand, Stmt};
 

@@ -31,12 +31,14 @@
 //! does not count if it only chooses the sign of a zero, for nothing could be dropped then.
 
 mod interior;
+mod turns;
 
 use super::pass::FunctionCx;
-use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
+use crate::analyses::ranges::Ranges;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use interior::{Interior, interior};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use turns::{SplitKind, Turn, turn};
 
 /// A loop is split so often, the parts included.
 const MOST_SPLITS: usize = 3;
@@ -52,33 +54,6 @@ pub(super) fn run(cx: &mut FunctionCx) {
         let mut ranges = Ranges::new(function);
         Splitter { locals: &mut function.locals }.split_in_block(body, &mut ranges);
     });
-}
-
-/// A comparison, and where in the loop it changes.
-struct Turn {
-    condition: Local,
-    /// The first index from which on it is otherwise; for `eq.i` the only one where it holds. It fits.
-    place: Linear,
-    kind: SplitKind,
-    /// The place itself, where it may be any Integer.
-    anywhere: Option<Local>,
-}
-
-impl Turn {
-    /// Returns whether the loop does something at that index only.
-    fn is_picked(&self, looped: &For) -> bool {
-        self.kind == SplitKind::At && is_idle_elsewhere(looped)
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum SplitKind {
-    /// Holds before the place.
-    Before,
-    /// Holds from the place on.
-    From,
-    /// Holds at the place only.
-    At,
 }
 
 struct Splitter<'a> {
@@ -389,135 +364,12 @@ fn statements_after(looped: &For, turn: &Turn, ranges: &Ranges) -> usize {
     rest * (holds + fails) + then * holds + other * fails
 }
 
-/// Returns the first comparison in a loop by which it can be split.
-fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
-    let wanted = asked_in(stmt, looped)?;
-    let mark = ranges.mark();
-    ranges.enter(stmt, 0);
-    let found = turn_in(&looped.body, &wanted, ranges);
-    ranges.back_to(mark);
-    found
-}
-
-/// Returns what is looked for in a loop, if there may be something.
-fn asked_in(stmt: &Stmt, looped: &For) -> Option<SplitCondition> {
-    let asked = asked(&looped.body);
-    if asked.is_empty() || looped.from.same(&looped.to) {
-        return None;
-    }
-    let mut set: FxHashSet<Local> = stmt.bound().into_iter().collect();
-    looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
-    Some(SplitCondition { asked, set, index: looped.index })
-}
-
-struct SplitCondition {
-    /// The conditions of conditionals.
-    asked: FxHashSet<Local>,
-    /// The locals that the loop sets.
-    set: FxHashSet<Local>,
-    index: Local,
-}
-
-fn turn_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges) -> Option<Turn> {
-    block.stmts.iter().find_map(|stmt| {
-        for (i, inner) in stmt.blocks().enumerate() {
-            let mark = ranges.mark();
-            ranges.enter(stmt, i);
-            let found = turn_in(inner, wanted, ranges);
-            ranges.back_to(mark);
-            if found.is_some() {
-                return found;
-            }
-        }
-        ranges.learn_from(stmt);
-        match stmt {
-            Stmt::Let(x, ..) if wanted.asked.contains(x) && ranges.known(&Operand::Local(*x)).is_none() => {
-                turn_of(*x, wanted, ranges)
-            }
-            _ => None,
-        }
-    })
-}
-
-/// Returns where a comparison changes: it is linear in the index, and else in what does not change. What it is compared
-/// with may be known better than the locals that it was computed from.
-fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option<Turn> {
-    let (op, difference) = ranges.comparison(condition)?;
-    let is_moderate = |x: Local| ranges.is_within(x);
-    turn_at(condition, op, &difference, wanted, &is_moderate).or_else(|| {
-        let (op, difference) = ranges.comparison_of_locals(condition)?;
-        turn_at(condition, op, &difference, wanted, &|x| ranges.has_value_within(x)).or_else(|| {
-            let turn = turn_at(condition, op, &difference, wanted, &|_| true)?;
-            let mut terms = turn.place.terms().iter();
-            match (turn.kind, terms.next(), terms.next()) {
-                (SplitKind::At, Some((x, 1)), None) if turn.place.at_zero() == 0 => {
-                    Some(Turn { anywhere: Some(*x), ..turn })
-                }
-                _ => None,
-            }
-        })
-    })
-}
-
 /// Returns whether a loop is known to have no second iteration. A condition in it is asked once, so that nothing is won
 /// by splitting it.
 fn runs_once(looped: &For, ranges: &mut Ranges) -> bool {
     let [from, to] = [&looped.from, &looped.to].map(|a| ranges.form(a));
     let second = to.minus(&from).and_then(|count| count.shifted(-1));
     ranges.is_not_positive(second)
-}
-
-/// Returns where the difference of what is compared changes its sign.
-fn turn_at(
-    condition: Local,
-    op: Op,
-    difference: &Linear,
-    wanted: &SplitCondition,
-    is_moderate: &dyn Fn(Local) -> bool,
-) -> Option<Turn> {
-    let k = difference.coefficient(wanted.index);
-    // With k = 1, index + rest <= -gap; with k = -1, rest + gap <= index.
-    let rest = difference.minus(&Linear::local(wanted.index).times(k)?)?;
-    let gap = i128::from(op == Op::LtI);
-    let (place, kind) = match (op, k) {
-        (Op::EqI, 1) => (rest.times(-1)?, SplitKind::At),
-        (Op::EqI, -1) => (rest, SplitKind::At),
-        (_, 1) => (rest.times(-1)?.shifted(1 - gap)?, SplitKind::Before),
-        (_, -1) => (rest.shifted(gap)?, SplitKind::From),
-        _ => return None,
-    };
-    let fits = |(x, k): &(Local, i128)| !wanted.set.contains(x) && is_moderate(*x) && k.abs() <= LARGEST_FACTOR;
-    let fits = place.terms().iter().all(fits) && place.at_zero().abs() < ASSUMED;
-    fits.then_some(Turn { condition, place, kind, anywhere: None })
-}
-
-/// Returns the comparisons that conditionals ask for, alone or with others.
-fn asked(body: &Block) -> FxHashSet<Local> {
-    let mut asked = FxHashSet::default();
-    let mut parts: FxHashMap<Local, Vec<Local>> = FxHashMap::default();
-    body.visit(&mut |stmt| match stmt {
-        Stmt::If(xs, condition, then, other) => {
-            asked.extend(condition.local().filter(|_| !gives_zeros(then) || !gives_zeros(other)));
-            for (x, results) in xs.iter().zip(then.results.iter().zip(&other.results)) {
-                parts.insert(*x, [results.0, results.1].into_iter().filter_map(Operand::local).collect());
-            }
-        }
-        Stmt::Let(x, Op::And | Op::Or | Op::Not, args) => {
-            parts.insert(*x, args.iter().filter_map(Operand::local).collect());
-        }
-        _ => {}
-    });
-    let mut waiting: Vec<Local> = asked.iter().copied().collect();
-    while let Some(x) = waiting.pop() {
-        let new = parts.get(&x).into_iter().flatten().filter(|part| asked.insert(**part));
-        waiting.extend(new);
-    }
-    asked
-}
-
-/// Returns whether a block is zeros, with any signs.
-fn gives_zeros(block: &Block) -> bool {
-    block.stmts.is_empty() && block.results.iter().all(|a| matches!(a, Operand::Float(0.0)))
 }
 
 /// Puts what is known of a condition in its place, and the arm that is taken in the place of a conditional on it.
