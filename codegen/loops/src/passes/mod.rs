@@ -380,6 +380,7 @@ const ORDER: &[&str] = &[
     "unroll",
     "expand_powers",
     "gvn",
+    "unroll",
     "check_elimination",
     "loop_versioning",
     "inline_for_lanes",

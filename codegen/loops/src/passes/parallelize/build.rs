@@ -65,7 +65,7 @@ impl ChunkBuilder<'_> {
 
     fn divide_ready(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
         let iterations = self.difference(&looped.to, &looped.from, out);
-        if !is_short(&looped) {
+        if !is_short(&looped) || looped.carried.is_empty() && plan.private.is_empty() {
             let lengths = self.emit_lengths(&iterations, &looped, plan, out);
             return self.divide_by(lengths, looped, plan, out);
         }

@@ -5,17 +5,30 @@ use super::cost::estimate;
 use super::planner::{Plan, Planner};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::independence::{Carried, Independence};
-use crate::ir::{For, Local, LocalInfo, Op, Operand, Scalar, Stmt};
+use crate::ir::{For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use rustc_hash::FxHashSet;
 
 /// A body of so few statements is short.
 const SHORT: usize = 16;
 
-/// Returns whether a loop may take less time than to begin its chunks: then it has another version, which is not
-/// divided. It finds out no size before it begins.
+/// Returns whether a loop may take less time than to begin its chunks. It finds out no size before it begins.
 pub(super) fn is_short(looped: &For) -> bool {
     let is_simple = |stmt: &Stmt| !stmt.has_blocks() && !matches!(stmt, Stmt::Call(..));
     looped.lanes == 1 && looped.body.len() <= SHORT && looped.body.stmts.iter().all(is_simple)
+}
+
+/// Returns whether a loop does nothing but store numbers: memory is as fast for one thread.
+pub(super) fn only_fills(looped: &For) -> bool {
+    let mut fills = looped.carried.is_empty();
+    looped.body.visit(&mut |stmt| {
+        fills &= match stmt {
+            Stmt::Memory(Memory::Store(_, _, value)) => value.local().is_none(),
+            Stmt::Let(_, op, _) => op.result() == Scalar::Integer,
+            Stmt::For(inner) => inner.carried.is_empty(),
+            _ => false,
+        }
+    });
+    fills
 }
 
 /// The form of a carried value in a chunk.

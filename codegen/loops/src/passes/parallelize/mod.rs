@@ -10,10 +10,11 @@
 //! ```
 //!
 //! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop:
-//! never on threads. A loop too short to be divided is one chunk, which is the loop as it was.
+//! never on threads. A loop too short to be divided is one chunk, which is the loop as it was; where the chunks need
+//! memory for sums, there is a version of it without.
 //!
 //! Only the outermost loops that can be divided are divided, and none in loops that may run in lanes. Loops that pass rows
-//! on, and do nothing with what is in them, stay whole. Only functions that are called from outside, or not from loops,
+//! on, and do nothing with what is in them, stay whole, and those that only store numbers. Only functions that are called from outside, or not from loops,
 //! have their loops divided. What loops call works on a part of something: there loops of a few plain statements stay.
 
 mod build;
@@ -31,7 +32,7 @@ use crate::analyses::independence::FunctionEffects;
 use crate::ir::{Block, FunId, Local, Module, Stmt};
 use build::ChunkBuilder;
 pub use cost::GRAIN;
-use legality::is_short;
+use legality::{is_short, only_fills};
 use planner::{Plan, Planner, World};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -124,7 +125,7 @@ impl<'a> Planner<'a> {
         for (i, stmt) in block.stmts.iter().enumerate() {
             self.before.push(&block.stmts[..i]);
             let plan = match stmt {
-                Stmt::For(looped) if self.function.passes_rows_on(looped) => None,
+                Stmt::For(looped) if self.function.passes_rows_on(looped) || only_fills(looped) => None,
                 Stmt::For(looped) if !(self.is_part && is_short(looped)) => {
                     self.plan(looped).filter(|plan| plan.cost.is_worth_it(looped))
                 }
