@@ -65,18 +65,19 @@ impl ChunkBuilder<'_> {
 
     fn divide_ready(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
         let iterations = self.difference(&looped.to, &looped.from, out);
-        if !is_short(&looped) || looped.carried.is_empty() && plan.private.is_empty() {
-            let lengths = self.emit_lengths(&iterations, &looped, plan, out);
-            return self.divide_by(lengths, looped, plan, out);
-        }
-        let length = self.emit_length(&iterations, &looped, plan, out);
+        let length = self.emit_length_asked(&iterations, &looped, plan, out);
         let is_one = let_integer(Op::LeI, [iterations.clone(), length.clone()], out, self.locals);
+        let needs_nothing = looped.carried.is_empty() && plan.private.is_empty();
+        if needs_nothing || !is_short(&looped) {
+            let count = self.emit_count(&iterations, &length, is_one, out);
+            return self.divide_by((length, count), looped, plan, out);
+        }
         let alone = self.copy_as_one_chunk(&looped);
         let results = looped.results.clone();
         let mut looped = looped;
         looped.results = results.iter().map(|x| self.local(self.ty(*x))).collect();
         let mut divided = Block { stmts: vec![], results: looped.results.iter().map(|x| (*x).into()).collect() };
-        let count = self.emit_count(&iterations, &length, &mut divided.stmts);
+        let count = self.emit_several(&iterations, &length, &mut divided.stmts);
         self.divide_by((length, count), looped, plan, &mut divided.stmts);
         out.push(Stmt::If(results, is_one, alone, divided));
     }
@@ -111,17 +112,18 @@ impl ChunkBuilder<'_> {
         out.extend(mark.map(|m| Stmt::Memory(Memory::Release(m.into()))));
     }
 
-    /// The number of iterations of a chunk, and of chunks: at least one each.
-    fn emit_lengths(&mut self, n: &Operand, looped: &For, plan: &Plan, out: &mut Vec<Stmt>) -> (Operand, Operand) {
+    /// The number of iterations of a chunk. Where it depends on sizes in an iteration, there has to be one.
+    fn emit_length_asked(&mut self, n: &Operand, looped: &For, plan: &Plan, out: &mut Vec<Stmt>) -> Operand {
+        if plan.cost.samples.is_empty() && plan.private.iter().all(|private| private.row.is_none()) {
+            return self.emit_length(n, looped, plan, out);
+        }
         let some = let_integer(Op::LtI, [ZERO, n.clone()], out, self.locals);
         let mut stmts = Vec::new();
         let length = self.emit_length(n, looped, plan, &mut stmts);
-        let count = self.emit_count(n, &length, &mut stmts);
-        let results = [(); 2].map(|()| self.local(INTEGER));
-        let divided = Block { stmts, results: vec![length, count] };
-        let alone = Block { stmts: vec![], results: vec![ONE, ONE] };
-        out.push(Stmt::If(results.to_vec(), some, divided, alone));
-        (results[0].into(), results[1].into())
+        let asked = self.local(INTEGER);
+        let one = Block { stmts: vec![], results: vec![ONE] };
+        out.push(Stmt::If(vec![asked], some, Block { stmts, results: vec![length] }, one));
+        asked.into()
     }
 
     /// The number of iterations of a chunk.
@@ -142,8 +144,17 @@ impl ChunkBuilder<'_> {
         length.into()
     }
 
-    /// How many chunks of a length there are.
-    fn emit_count(&mut self, n: &Operand, length: &Operand, out: &mut Vec<Stmt>) -> Operand {
+    /// How many chunks of a length there are: one, mostly, and that takes no division.
+    fn emit_count(&mut self, n: &Operand, length: &Operand, is_one: Operand, out: &mut Vec<Stmt>) -> Operand {
+        let mut stmts = Vec::new();
+        let several = self.emit_several(n, length, &mut stmts);
+        let count = self.local(INTEGER);
+        let one = Block { stmts: vec![], results: vec![ONE] };
+        out.push(Stmt::If(vec![count], is_one, one, Block { stmts, results: vec![several] }));
+        count.into()
+    }
+
+    fn emit_several(&mut self, n: &Operand, length: &Operand, out: &mut Vec<Stmt>) -> Operand {
         let less = let_integer(Op::SubI, [length.clone(), ONE], out, self.locals);
         let sum = let_integer(Op::AddI, [n.clone(), less], out, self.locals);
         let_integer(Op::DivI, [sum, length.clone()], out, self.locals)
