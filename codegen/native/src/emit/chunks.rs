@@ -72,12 +72,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// `i32 part(ptr ctx, ptr arena, i64 chunk, used)`: what it takes of the arena, it gives back.
-    fn define_part(
-        &mut self,
-        frame: &Frame<'ctx, '_>,
-        looped: &For,
-        outside: &Outside<'ctx>,
-    ) -> FunctionValue<'ctx> {
+    fn define_part(&mut self, frame: &Frame<'ctx, '_>, looped: &For, outside: &Outside<'ctx>) -> FunctionValue<'ctx> {
         let function = self.add_part("part", frame, outside);
         self.spare(function, frame.function(), frame.origin().is_some());
         let [start, failed] = [(); 2].map(|()| self.context.append_basic_block(function, ""));
@@ -91,11 +86,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         for (i, x) in (FIRST..).zip(&outside.used) {
             part.set(*x, param(i));
         }
+        // A long loop may be rare; its iterations are not.
+        let around = self.hotness;
+        self.hotness.rare = frame.function().cold;
         let mark = frame.function().allocates.then(|| self.runtime("lmc.mark", &[arena.into()]));
         self.emit_block(&mut part, &looped.body);
         if let Some(mark) = mark {
             self.runtime_effect("lmc.release", &[arena.into(), mark.into()]);
         }
+        self.hotness = around;
         built(self.builder.build_return(Some(&self.i32().const_zero())));
         self.builder.position_at_end(failed);
         let (_, errors) = part.failures();
@@ -187,8 +186,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn environment(&self, outside: &Outside<'ctx>) -> StructType<'ctx> {
         let (ptr, i64, i32) = (self.ptr().into(), self.i64().into(), self.i32().into());
         let region = self.context.struct_type(&[ptr, ptr, i64, i64, i64, i32, i32], false);
-        let fields: Vec<BasicTypeEnum> =
-            [region.into()].into_iter().chain(outside.types.iter().copied()).collect();
+        let fields: Vec<BasicTypeEnum> = [region.into()].into_iter().chain(outside.types.iter().copied()).collect();
         self.context.struct_type(&fields, false)
     }
 }

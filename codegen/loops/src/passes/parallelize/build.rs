@@ -72,6 +72,7 @@ impl ChunkBuilder<'_> {
             let count = self.emit_count(&iterations, &length, is_one, out);
             return self.divide_by((length, count), looped, plan, out);
         }
+        let is_one = let_integer(Op::Likely, [is_one], out, self.locals);
         let alone = self.copy_as_one_chunk(&looped);
         let results = looped.results.clone();
         let mut looped = looped;

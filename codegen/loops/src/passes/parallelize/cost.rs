@@ -273,7 +273,12 @@ impl WorkEstimate {
 }
 
 /// `x = op a, b`, of Integers.
-pub(super) fn let_integer(op: Op, args: [Operand; 2], stmts: &mut Vec<Stmt>, locals: &mut Vec<LocalInfo>) -> Operand {
+pub(super) fn let_integer<const N: usize>(
+    op: Op,
+    args: [Operand; N],
+    stmts: &mut Vec<Stmt>,
+    locals: &mut Vec<LocalInfo>,
+) -> Operand {
     let x = Local(u32::try_from(locals.len()).expect("a function has fewer locals"));
     locals.push(LocalInfo { ty: op.result().ty(), name: None, is_size: false });
     stmts.push(Stmt::Let(x, op, args.to_vec()));
