@@ -97,7 +97,7 @@ const ROWS: [Row; 10] = [
     row("square", Checkpoint::None, [[9808, 71824], [21576, 167048], [4752, 35088]]),
     row("square", Checkpoint::Sqrt, [[9808, 71824], [29856, 232744], [3200, 16592]]),
     row("right_looking", Checkpoint::None, [[6672, 37360], [22912, 128768], [2240, 11104]]),
-    row("right_looking", Checkpoint::Sqrt, [[6672, 37360], [30448, 176104], [3280, 15536]]),
+    row("right_looking", Checkpoint::Sqrt, [[6672, 37360], [29776, 170664], [3280, 15536]]),
     row("left_looking", Checkpoint::None, [[4048, 21392], [19456, 103424], [2800, 10672]]),
     row("left_looking", Checkpoint::Sqrt, [[4048, 21392], [25328, 142056], [3936, 17136]]),
     row("two_elements", Checkpoint::None, [[512, 1024], [1856, 3712], [416, 800]]),

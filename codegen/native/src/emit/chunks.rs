@@ -67,8 +67,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let (ptr, i64) = (self.ptr().into(), self.i64().into());
         let params: Vec<_> = [ptr, ptr, i64].into_iter().chain(outside.types.iter().map(|ty| (*ty).into())).collect();
         let name = format!("lmc.{kind}.{}", frame.function().name);
-        let function = self.add_function(&name, self.i32().fn_type(&params, false), Linkage::Internal);
-        function
+        self.add_function(&name, self.i32().fn_type(&params, false), Linkage::Internal)
     }
 
     /// `i32 part(ptr ctx, ptr arena, i64 chunk, used)`: what it takes of the arena, it gives back.
