@@ -7,12 +7,12 @@
 //! ```
 //!
 //! A value and its derivative are often two such sums: over the points of some data, each computes the same of every
-//! point. In the fused sum, `cse` and `merge_calls` find in an iteration what they find in straight code. The later
-//! sum moves to the earlier one, if all that it needs is bound there; else the earlier one moves down. The second law
+//! point. What an iteration of the fused sum computes twice it computes once, as straight code does; `merge_calls` merges
+//! its calls later. The later sum moves to the earlier one, if all that it needs is bound there; else the earlier one moves down. The second law
 //! prepares sums of Floats for the first, if v has no other use.
 //!
 //! Calls, functions of libm and operators on functions are costly. To see whether two sums have such work in common,
-//! the pass fuses them on trial and shares with `cse`. It also fuses a sum that calls a function with one that calls,
+//! the pass fuses them on trial and shares with `cse`. So equal sums in their bodies are one, as well. It also fuses a sum that calls a function with one that calls,
 //! at the same point, a derivative that gives the value, too. Takes and gives: normal form, but for the witness.
 
 use crate::derive::call_points::{CallPoint, Tuples};
@@ -166,7 +166,7 @@ impl FuseSums<'_> {
         let shared = (self.share)(&body);
         let shares = costly_operators(&shared) < costly_operators(&first.body) + costly_operators(&second.body)
             || calls_that_merge(&shared) > calls_that_merge(&first.body) + calls_that_merge(&renamed);
-        let f = Expr::lam(first.index.clone(), body);
+        let f = Expr::lam(first.index.clone(), shared);
         let witness = Expr::tuple([first.witness.clone(), second.witness.clone()]);
         shares.then(|| Expr::prim(Prim::SumBuild, [witness, first.n.clone(), f]))
     }
