@@ -17,7 +17,8 @@ pub(super) fn is_short(looped: &For) -> bool {
     looped.lanes == 1 && looped.body.len() <= SHORT && looped.body.stmts.iter().all(is_simple)
 }
 
-/// Returns whether a loop does nothing but store numbers: memory is as fast for one thread.
+/// Returns whether a loop does nothing but store numbers. One thread does that about as fast as memory takes them, and a
+/// loop that LLVM sees whole is a call of `memset`.
 pub(super) fn only_fills(looped: &For) -> bool {
     let mut fills = looped.carried.is_empty();
     looped.body.visit(&mut |stmt| {

@@ -10,12 +10,13 @@
 //! ```
 //!
 //! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop:
-//! never on threads. A loop too short to be divided is one chunk, which is the loop as it was; where the chunks need
-//! memory for sums, there is a version of it without.
+//! never on threads. A loop too short to be divided is one chunk, which is the loop as it was. Where chunks need memory for
+//! sums, there is a version of a short loop without.
 //!
 //! Only the outermost loops that can be divided are divided, and none in loops that may run in lanes. Loops that pass rows
-//! on, and do nothing with what is in them, stay whole, and those that only store numbers. Only functions that are called from outside, or not from loops,
-//! have their loops divided. What loops call works on a part of something: there loops of a few plain statements stay.
+//! on, and do nothing with what is in them, stay whole, and so do those that only store numbers. Only functions that are
+//! called from outside, or not from loops, have their loops divided. What loops call works on a part of something: there
+//! loops of a few plain statements stay.
 
 mod build;
 mod cost;
