@@ -71,7 +71,7 @@ pub(super) static LAWS: &[PassLaw] = &[
                      (mul a b)))",
         after:  "(def f Float ((n : Integer) (x : Float))
                    (let (((s t) (sumbuild (tuple ($dummy Float) ($dummy Float)) n (lam (i : Integer)
-                           (let ((y (to_float i)) (p (sin y)) (u (to_float i)) (v (sin u)) (q (mul v x))) (tuple p q)))))
+                           (let ((y (to_float i)) (p (sin y)) (q (mul p x))) (tuple p q)))))
                          (a s)
                          (b t))
                      (mul a b)))" },
