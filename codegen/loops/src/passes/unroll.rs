@@ -59,20 +59,20 @@ impl Unroller<'_> {
         }
     }
 
-    fn unroll_in_stmt(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
-        if let Stmt::For(looped) = &stmt
-            && let Some(indices) = self.few_iterations(looped)
-        {
-            let Stmt::For(looped) = stmt else { return };
-            return self.unroll_loop(*looped, indices, out);
+    fn unroll_in_stmt(&mut self, stmt: Stmt, out: &mut Vec<Stmt>) {
+        let indices = if let Stmt::For(looped) = &stmt { self.few_iterations(looped) } else { None };
+        match (stmt, indices) {
+            (Stmt::For(looped), Some(indices)) => self.unroll_loop(*looped, indices, out),
+            (mut stmt, _) => {
+                if let Stmt::Let(x, Op::AddI, args) = &stmt
+                    && let [a, Operand::Integer(1)] = args.as_slice()
+                {
+                    self.next.insert(*x, a.clone());
+                }
+                stmt.blocks_mut().for_each(|inner| self.unroll_in_block(inner));
+                out.push(stmt);
+            }
         }
-        if let Stmt::Let(x, Op::AddI, args) = &stmt
-            && let [a, Operand::Integer(1)] = args.as_slice()
-        {
-            self.next.insert(*x, a.clone());
-        }
-        stmt.blocks_mut().for_each(|inner| self.unroll_in_block(inner));
-        out.push(stmt);
     }
 
     /// Returns the indices of a loop that is to be unrolled.
