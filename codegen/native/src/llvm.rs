@@ -174,7 +174,7 @@ pub(crate) fn end_loop(context: &Context, branch: InstructionValue, hints: &[Hin
 ///
 /// The addresses in loops stay as they are written (no loop strength reduction): what is invariant in them is outside of
 /// the loop already, and processors add the rest for nothing. With it, compiling took a quarter longer, and stencils
-/// took half as long again (`laplace_cube`), since each neighbour had a pointer of its own.
+/// took up to half as long again (`laplace_cube`), since each neighbour had a pointer of its own.
 pub(crate) fn set_options() {
     static DONE: Once = Once::new();
     let options = [c"lmc", c"-epilogue-vectorization-minimum-VF=4", c"-disable-lsr"].map(CStr::as_ptr);

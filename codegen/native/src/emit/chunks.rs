@@ -14,9 +14,8 @@
 //! The rest is in `chunks.ll`: who runs the iterations, where their arenas are, which error counts.
 
 use super::frame::{Frame, Hidden};
-use super::{Emitter, built};
+use super::{Emitter, FOR_SIZE, built};
 use inkwell::IntPredicate;
-use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::{BasicTypeEnum, StructType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue};
@@ -117,7 +116,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let params = [self.ptr().into(), self.i64().into(), self.i64().into()];
         let name = format!("lmc.chunk.{}", frame.function().name);
         let function = self.add_function(&name, self.context.void_type().fn_type(&params, false), Linkage::Internal);
-        self.compile_apart(function);
+        self.add_flags(function, &FOR_SIZE);
         let [start, run, skipped] = [(); 3].map(|()| self.context.append_basic_block(function, ""));
         self.builder.position_at_end(start);
         let env = function.get_params()[0].into_pointer_value();
@@ -153,7 +152,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         outside: &Outside<'ctx>,
     ) -> FunctionValue<'ctx> {
         let function = self.add_part("fork", frame, outside);
-        self.compile_apart(function);
+        self.add_flags(function, &FOR_SIZE);
         let start = self.context.append_basic_block(function, "");
         self.builder.position_at_end(start);
         let param = |i: u32| function.get_nth_param(i).expect("it has the parameters of parts");
@@ -173,13 +172,6 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Calls a part; gives its status.
     fn call_part(&self, part: FunctionValue<'ctx>, args: &[BasicMetadataValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
         built(self.builder.build_call(part, args, "")).try_as_basic_value().unwrap_basic()
-    }
-
-    /// Compiles a function for size, and never into another one: the time is in the parts that it runs.
-    fn compile_apart(&self, function: FunctionValue<'ctx>) {
-        ["cold", "noinline", "minsize", "optsize"].iter().for_each(|flag| {
-            function.add_attribute(AttributeLoc::Function, self.flag(flag));
-        });
     }
 
     fn environment(&self, outside: &Outside<'ctx>) -> StructType<'ctx> {

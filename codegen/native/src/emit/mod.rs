@@ -129,6 +129,9 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     emitter.module
 }
 
+/// The flags of a function that is compiled for size, and never into another one.
+const FOR_SIZE: [&str; 4] = ["cold", "noinline", "minsize", "optsize"];
+
 struct Emitter<'ctx, 'a> {
     context: &'ctx Context,
     module: Module<'ctx>,
@@ -200,10 +203,14 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     fn spare(&self, declared: FunctionValue<'ctx>, function: &ir::Function, is_slice: bool) {
         let flags: &[&str] = match (is_slice, function.cold) {
             (true, _) => &["cold", "noinline", "optnone"],
-            (false, true) => &["cold", "noinline", "minsize", "optsize"],
+            (false, true) => &FOR_SIZE,
             (false, false) => &[],
         };
-        flags.iter().for_each(|flag| declared.add_attribute(AttributeLoc::Function, self.flag(flag)));
+        self.add_flags(declared, flags);
+    }
+
+    fn add_flags(&self, function: FunctionValue<'ctx>, flags: &[&str]) {
+        flags.iter().for_each(|flag| function.add_attribute(AttributeLoc::Function, self.flag(flag)));
     }
 
     /// Says of a function between C and the rest that it does little beside what it calls.

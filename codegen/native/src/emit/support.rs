@@ -194,7 +194,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         body: impl FnOnce(&Self, FunctionValue<'ctx>),
     ) -> FunctionValue<'ctx> {
         let function = self.add_function(name, ty, Linkage::Internal);
-        ["noinline", "cold"].iter().for_each(|flag| function.add_attribute(AttributeLoc::Function, self.flag(flag)));
+        self.add_flags(function, &["noinline", "cold"]);
         let caller = self.builder.get_insert_block().expect("the builder stands in a block");
         self.builder.position_at_end(self.context.append_basic_block(function, ""));
         let ctx = function.get_nth_param(0).expect("a context comes first").into_pointer_value();
