@@ -6,7 +6,6 @@
 use super::{Emitter, built};
 use crate::abi::{DEFAULT_STACK, Kind};
 use crate::llvm;
-use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::{ArrayType, StructType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
