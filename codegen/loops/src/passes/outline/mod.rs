@@ -1,0 +1,62 @@
+//! Makes one function of statements that are equal but for the names of locals.
+//!
+//! ```text
+//! for i in 0..n { s }  ..  for j in 0..m { s[i := j, n := m, x := y] }
+//!                                  =  call g(n, x)  ..  call g(m, y)      with  fun g(n, x) { for i in 0..n { s } }
+//! s; t; u  ..  s; t; v             =  a = call g(); u  ..  b = call g(); v      with  fun g() { s; t; yield a }
+//! ```
+//!
+//! A program multiplies matrices in many places. Once the product is inlined, each place has the same loops, and LLVM
+//! would take its time for each of them: `nests`. The reverse derivative of a fold has the step of the fold in several
+//! loops: `runs`. This pass is the last one: the others see statements with all that is around them.
+//!
+//! Places may differ in the order of what they compute: each value comes before what uses it first. They may differ in
+//! which of their numbers are one, too: a product of square matrices is a product. The function takes those apart that
+//! are apart in one of the places.
+//!
+//! Statements stay where they are if a buffer that they write to may share memory with another one of them: parameters
+//! do not.
+
+mod nests;
+mod repeats;
+mod runs;
+mod shape;
+
+use super::pass::ModuleCx;
+use crate::analyses::cache::Analyses;
+use crate::analyses::independence::FunctionEffects;
+use crate::analyses::verify::at_once_in;
+use crate::ir::{Block, FunId, Function, Module};
+use indexmap::IndexSet;
+
+pub(super) fn run(cx: &mut ModuleCx) {
+    let number = nests::run(cx);
+    runs::run(cx, number);
+    // A nest in one that is called is not, itself.
+    cx.module.drop_unused();
+    cx.module.mark();
+}
+
+/// Adds a function, with the effects of those that it calls, unless too little is known of its parameters for its loops to run at once.
+fn add(module: &mut Module, function: Function, effects: &FunctionEffects) -> Option<FunId> {
+    at_once_in(module, &function, effects).ok()?;
+    module.functions.push(function);
+    Some(FunId(module.functions.len() - 1))
+}
+
+/// Puts calls into functions. Less is known of what a call has made, so one whose loops could no longer run at once
+/// stays as it was.
+fn put_calls(module: &mut Module, callers: &IndexSet<FunId>, mut put: impl FnMut(FunId, &mut Block)) {
+    let mut before: Vec<(FunId, Block)> = Vec::new();
+    for id in callers {
+        let body = &mut module.functions[id.0].body;
+        before.push((*id, body.clone()));
+        put(*id, body);
+    }
+    let effects = FunctionEffects::of(module, &mut Analyses::default());
+    for (id, body) in before {
+        if at_once_in(module, &module.functions[id.0], &effects).is_err() {
+            module.functions[id.0].body = body;
+        }
+    }
+}
