@@ -110,7 +110,16 @@ impl Op {
             Op::MinF | Op::MaxF | Op::EqF | Op::LtF | Op::LeF => Some(Work::Comparisons),
             Op::NegF | Op::AbsF | Op::ToFloat | Op::ToInteger | Op::BoolToFloat | Op::Hash => None,
             Op::AddI | Op::SubI | Op::MulI | Op::DivI | Op::NegI | Op::AbsI | Op::EqI | Op::LtI | Op::LeI => None,
-            Op::Below | Op::Count | Op::Chunk | Op::EqB | Op::EqT | Op::And | Op::Or | Op::Not | Op::Likely => None,
+            Op::Below
+            | Op::Count
+            | Op::Chunk
+            | Op::Chunks
+            | Op::EqB
+            | Op::EqT
+            | Op::And
+            | Op::Or
+            | Op::Not
+            | Op::Likely => None,
         }
     }
 }

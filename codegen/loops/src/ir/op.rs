@@ -136,6 +136,9 @@ operations! {
     /// each, the elements that each chunk needs of its own, and how many iterations run at once. See `lmc.chunk` in
     /// `emit/chunks.ll`.
     Chunk "chunk" [Integer Integer Integer Integer] Integer Runtime;
+    /// How many chunks of so many iterations a loop has, at least 1. The operands are the number of iterations and the
+    /// length of a chunk, which is positive.
+    Chunks "chunks" [Integer Integer] Integer Runtime;
 }
 
 impl Op {

@@ -46,7 +46,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         let fork = self.define_fork(frame, chunk, &outside);
         self.builder.position_at_end(before);
         let (zero, one) = (self.i64().const_zero(), self.i64().const_int(1, false));
-        let is_one = built(self.builder.build_int_compare(IntPredicate::EQ, count, one, ""));
+        let known = looped.to.local().and_then(|x| frame.single.get(&x).copied());
+        let compared = || built(self.builder.build_int_compare(IntPredicate::EQ, count, one, ""));
+        let is_one = known.unwrap_or_else(compared);
         let [alone, several] = self.branch(frame, is_one);
         let join = self.context.append_basic_block(frame.llvm(), "");
         let ways = [(alone, part, zero), (several, fork, count)].map(|(block, function, number)| {

@@ -6,7 +6,7 @@ use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, Ph
 use loops::analyses::alias::Aliases;
 use loops::analyses::divergence::Divergence;
 use loops::ir::{Function, Local, Operand};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -31,6 +31,8 @@ pub(super) struct Frame<'ctx, 'f> {
     pub(super) sums: FxHashSet<Local>,
     /// The conditions that mostly hold.
     pub(super) likely: Rc<FxHashSet<Local>>,
+    /// For each number of chunks, whether it is one.
+    pub(super) single: FxHashMap<Local, IntValue<'ctx>>,
     /// The loop in lanes at hand.
     pub(super) lanes: Option<ActiveLanes<'ctx>>,
     /// The function that this one is a slice of, if it is a slice.
@@ -68,6 +70,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
             scopes: None,
             sums: FxHashSet::default(),
             likely: Rc::default(),
+            single: FxHashMap::default(),
             lanes: None,
             origin: None,
         }

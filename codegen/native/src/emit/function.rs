@@ -9,7 +9,7 @@ use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, IntValue, PhiValue};
 use loops::analyses::alias::Aliases;
-use loops::ir::{Block, For, Function, Local, Operand, Stmt};
+use loops::ir::{Block, For, Function, Local, Op, Operand, Stmt};
 use std::rc::Rc;
 
 /// A loop whose body is being emitted.
@@ -95,6 +95,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::Let(x, op, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.operand(frame, a)).collect();
                 let value = self.op(*op, &args);
+                if *op == Op::Chunks {
+                    frame.single.insert(*x, self.is_one_chunk(&args));
+                }
                 if frame.sums.contains(x) {
                     self.may_reorder(value);
                 }

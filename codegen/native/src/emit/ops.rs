@@ -6,7 +6,7 @@ use super::{Emitter, built};
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{
-    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, InstructionValue, PointerValue,
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, InstructionValue, IntValue, PointerValue,
 };
 use inkwell::{FloatPredicate, IntPredicate};
 use loops::ir::Op;
@@ -75,7 +75,21 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let args: Vec<_> = args.iter().map(|a| (*a).into()).chain([grain.into()]).collect();
                 self.runtime("lmc.chunk", &args)
             }
+            Op::Chunks => {
+                let [n, length] = [0, 1].map(|i: usize| args[i].into_int_value());
+                let one = self.i64().const_int(1, false);
+                let less = built(b.build_int_sub(length, one, ""));
+                let sum = built(b.build_int_add(n, less, ""));
+                let several = built(b.build_int_unsigned_div(sum, length, ""));
+                built(b.build_select(self.is_one_chunk(args), one, several, ""))
+            }
         }
+    }
+
+    /// Returns whether a loop is one chunk, given its number of iterations and the length of a chunk.
+    pub(super) fn is_one_chunk(&self, args: &[BasicValueEnum<'ctx>]) -> IntValue<'ctx> {
+        let [n, length] = [0, 1].map(|i: usize| args[i].into_int_value());
+        built(self.builder.build_int_compare(IntPredicate::SLE, n, length, ""))
     }
 
     fn floats_like(&self, like: BasicValueEnum<'ctx>) -> BasicTypeEnum<'ctx> {

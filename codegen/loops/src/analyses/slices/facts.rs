@@ -29,8 +29,6 @@ pub(super) struct SliceFacts<'a> {
     pub(super) left: FxHashSet<(usize, Ty)>,
     /// The indices of loops, and what is computed from them.
     pub(super) looped: FxHashSet<Local>,
-    /// The lengths of chunks, which are never 0.
-    pub(super) lengths: FxHashSet<Local>,
     /// The comparisons of an index with a size, by what they set.
     pub(super) below: FxHashMap<Local, Local>,
     /// Locals computed from numbers and sizes of arguments, without a load.
@@ -62,7 +60,6 @@ impl<'a> SliceFacts<'a> {
             results_read: FxHashSet::default(),
             left: FxHashSet::default(),
             looped: index_locals(function),
-            lengths: chunk_lengths(function),
             below: below_checks(function),
             plain: plain_scalars(function),
             kept: FxHashSet::default(),
@@ -110,20 +107,13 @@ impl<'a> SliceFacts<'a> {
     /// check.
     pub(super) fn guarded(&self, stmt: &Stmt) -> StmtNeeds {
         let index = match stmt {
-            Stmt::Let(_, Op::DivI, args) if self.may_be_zero(&args[1]) => Some(&args[1]),
+            Stmt::Let(_, Op::DivI, args) if !matches!(args[1], Operand::Integer(k) if k != 0) => Some(&args[1]),
             Stmt::Memory(Memory::Load(_, _, i) | Memory::Store(_, i, _) | Memory::Add(_, i, _)) => Some(i),
             Stmt::Memory(Memory::Zero(..) | Memory::Move { .. }) => None,
             _ => return StmtNeeds { kept: true, ..StmtNeeds::default() },
         };
         let is_looped = index.and_then(Operand::local).is_some_and(|x| self.looped.contains(&x));
         StmtNeeds { kept: true, guarded: true, strict: !is_looped }
-    }
-
-    fn may_be_zero(&self, divisor: &Operand) -> bool {
-        match divisor {
-            Operand::Integer(k) => *k == 0,
-            divisor => divisor.local().is_none_or(|x| !self.lengths.contains(&x)),
-        }
     }
 
     /// Returns the type of a buffer, as far as memory of types is told apart.
@@ -183,16 +173,6 @@ fn index_locals(function: &Function) -> FxHashSet<Local> {
         _ => {}
     });
     looped
-}
-
-fn chunk_lengths(function: &Function) -> FxHashSet<Local> {
-    let mut lengths = FxHashSet::default();
-    function.body.visit(&mut |stmt| {
-        if let Stmt::Let(x, Op::Chunk, _) = stmt {
-            lengths.insert(*x);
-        }
-    });
-    lengths
 }
 
 fn below_checks(function: &Function) -> FxHashMap<Local, Local> {

@@ -26,8 +26,9 @@ use super::pass::ModuleCx;
 use crate::analyses::cache::Analyses;
 use crate::analyses::independence::FunctionEffects;
 use crate::analyses::verify::at_once_in;
-use crate::ir::{Block, FunId, Function, Module};
+use crate::ir::{Block, FunId, Function, Local, Memory, Module, Operand, Stmt};
 use indexmap::IndexSet;
+use rustc_hash::FxHashSet;
 
 pub(super) fn run(cx: &mut ModuleCx) {
     let number = nests::run(cx);
@@ -52,11 +53,35 @@ fn put_calls(module: &mut Module, callers: &IndexSet<FunId>, mut put: impl FnMut
         let body = &mut module.functions[id.0].body;
         before.push((*id, body.clone()));
         put(*id, body);
+        drop_unused(body, &mut FxHashSet::default());
     }
     let effects = FunctionEffects::of(module, &mut Analyses::default());
     for (id, body) in before {
         if at_once_in(module, &module.functions[id.0], &effects).is_err() {
             module.functions[id.0].body = body;
         }
+    }
+}
+
+/// Drops values that nothing uses any more.
+fn drop_unused(block: &mut Block, used: &mut FxHashSet<Local>) {
+    used.extend(block.results.iter().filter_map(Operand::local));
+    let mut kept = vec![];
+    for mut stmt in std::mem::take(&mut block.stmts).into_iter().rev() {
+        if value_of(&stmt).is_some_and(|x| !used.contains(&x)) {
+            continue;
+        }
+        stmt.blocks_mut().for_each(|inner| drop_unused(inner, used));
+        used.extend(stmt.operands().into_iter().filter_map(Operand::local));
+        kept.push(stmt);
+    }
+    block.stmts.extend(kept.into_iter().rev());
+}
+
+/// Returns what a statement sets that only computes a value from others.
+fn value_of(stmt: &Stmt) -> Option<Local> {
+    match stmt {
+        Stmt::Let(x, ..) | Stmt::Memory(Memory::View(x, ..)) => Some(*x),
+        _ => None,
     }
 }

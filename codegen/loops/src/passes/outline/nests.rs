@@ -1,12 +1,13 @@
-//! Nests of loops that call nothing.
+//! Nests of loops that call nothing, with the values right in front of them that nothing else needs: how a nest is
+//! divided among threads, say.
 //!
 //! Of a nest that is alone, the nests in it are looked at if a call more is nothing to it: if it takes memory, say.
 
 use super::super::pass::ModuleCx;
 use super::shape::{Around, Place, Shape, is_apart, outlined, parameters, shape_of};
-use super::{add, put_calls};
+use super::{add, put_calls, value_of};
 use crate::analyses::independence::FunctionEffects;
-use crate::ir::{Block, For, FunId, Local, Memory, Operand, Stmt};
+use crate::ir::{Block, For, FunId, Function, Local, Memory, Operand, Stmt};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
@@ -18,7 +19,7 @@ pub(super) fn run(cx: &mut ModuleCx) -> usize {
     for (shape, found) in places.iter().filter(|(_, found)| found.len() > 1) {
         let places: Vec<&Place> = found.iter().map(|(place, _)| place).collect();
         let parameters = parameters(&places);
-        let Stmt::For(looped) = &shape.stmts[0] else { unreachable!("a nest is a loop") };
+        let Some(Stmt::For(looped)) = shape.stmts.last() else { unreachable!("a nest is a loop") };
         let results: Vec<usize> = looped.results.iter().map(|x| x.0 as usize).collect();
         let function = outlined(cx.module, shape, places[0], &parameters, &results, number + 1);
         let Some(id) = add(cx.module, function, &FunctionEffects::default()) else { continue };
@@ -37,6 +38,8 @@ pub(super) fn run(cx: &mut ModuleCx) -> usize {
 /// A nest that a function could have.
 struct Nest<'a> {
     function: usize,
+    /// The values in front of it.
+    values: Vec<&'a Stmt>,
     looped: &'a For,
     /// Whether it hardly ever runs.
     cold: bool,
@@ -46,20 +49,22 @@ struct Nest<'a> {
 fn collect(cx: &mut ModuleCx) -> IndexMap<Shape, Vec<(Place, Local)>, FxBuildHasher> {
     let module = &*cx.module;
     let summaries = cx.analyses.summaries(module);
-    let likely: Vec<_> = module.functions.iter().map(|function| function.body.likely_conditions()).collect();
+    let facts: Vec<Facts> = module.functions.iter().map(Facts::of).collect();
     let mut places: IndexMap<Shape, Vec<(Place, Local)>, FxBuildHasher> = IndexMap::default();
     let ours = module.functions.iter().enumerate().filter(|(_, function)| !function.c_wrapper);
     let mut blocks: Vec<(usize, &Block, bool)> = ours.map(|(i, function)| (i, &function.body, function.cold)).collect();
     while !blocks.is_empty() {
         let mut nests = vec![];
-        blocks.into_iter().for_each(|(i, block, cold)| find(i, block, &likely[i], cold, &mut nests));
+        blocks.into_iter().for_each(|(i, block, cold)| find(i, block, &facts[i], cold, &mut nests));
         let mut found: Vec<Option<usize>> = vec![];
         for nest in &nests {
             let (id, function) = (FunId(nest.function), &module.functions[nest.function]);
             let aliases = cx.analyses.aliases(id, function, &summaries);
-            let likely = &likely[nest.function];
+            let likely = &facts[nest.function].likely;
             let around = Around { id, function, aliases: &aliases, likely, summaries: &summaries };
-            let (shape, place) = shape_of(vec![Stmt::For(Box::new(nest.looped.clone()))], nest.cold, around);
+            let mut stmts: Vec<Stmt> = nest.values.iter().map(|stmt| (*stmt).clone()).collect();
+            stmts.push(Stmt::For(Box::new(nest.looped.clone())));
+            let (shape, place) = shape_of(stmts, nest.cold, around);
             found.push(is_apart(&place, &nest.looped.body, around).then(|| {
                 let entry = places.entry(shape);
                 let number = entry.index();
@@ -76,20 +81,52 @@ fn collect(cx: &mut ModuleCx) -> IndexMap<Shape, Vec<(Place, Local)>, FxBuildHas
 }
 
 /// Finds the outermost nests.
-fn find<'a>(function: usize, block: &'a Block, likely: &FxHashSet<Local>, cold: bool, found: &mut Vec<Nest<'a>>) {
-    for stmt in &block.stmts {
+fn find<'a>(function: usize, block: &'a Block, facts: &Facts, cold: bool, found: &mut Vec<Nest<'a>>) {
+    for (i, stmt) in block.stmts.iter().enumerate() {
         match stmt {
             Stmt::For(looped) if calls_nothing(stmt) && looped.body.stmts.iter().any(holds_loop) => {
-                found.push(Nest { function, looped, cold });
+                found.push(Nest { function, values: facts.values_of(stmt, &block.stmts[..i]), looped, cold });
             }
-            Stmt::For(looped) if can_call(looped) => find(function, &looped.body, likely, cold, found),
+            Stmt::For(looped) if can_call(looped) => find(function, &looped.body, facts, cold, found),
             Stmt::If(_, condition, then, other) => {
-                let is_likely = condition.local().is_some_and(|x| likely.contains(&x));
-                find(function, then, likely, cold, found);
-                find(function, other, likely, cold || is_likely, found);
+                let is_likely = condition.local().is_some_and(|x| facts.likely.contains(&x));
+                find(function, then, facts, cold, found);
+                find(function, other, facts, cold || is_likely, found);
             }
             _ => {}
         }
+    }
+}
+
+/// What is known of the locals of a function.
+struct Facts {
+    /// The conditions that mostly hold.
+    likely: FxHashSet<Local>,
+    /// How often each local is used.
+    uses: FxHashMap<Local, usize>,
+}
+
+impl Facts {
+    fn of(function: &Function) -> Facts {
+        Facts { likely: function.body.likely_conditions(), uses: function.body.use_counts() }
+    }
+
+    /// Returns the values that are computed right in front of a statement, for nothing but it.
+    fn values_of<'a>(&self, stmt: &Stmt, before: &'a [Stmt]) -> Vec<&'a Stmt> {
+        let mut uses: FxHashMap<Local, usize> = FxHashMap::default();
+        let mut values: Vec<&Stmt> = vec![];
+        let mut last = stmt;
+        for value in before.iter().rev() {
+            let used = last.operands().into_iter().filter_map(Operand::local);
+            used.for_each(|x| *uses.entry(x).or_default() += 1);
+            if !value_of(value).is_some_and(|x| uses.contains_key(&x) && uses[&x] == self.uses[&x]) {
+                break;
+            }
+            values.push(value);
+            last = value;
+        }
+        values.reverse();
+        values
     }
 }
 

@@ -9,7 +9,7 @@
 use super::super::pass::ModuleCx;
 use super::repeats::Repeats;
 use super::shape::{Around, Place, Shape, is_apart, outlined, parameters, shape_of};
-use super::{add, put_calls};
+use super::{add, put_calls, value_of};
 use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::cache::Analyses;
 use crate::analyses::independence::FunctionEffects;
@@ -50,10 +50,7 @@ pub(super) fn run(cx: &mut ModuleCx, functions: usize) {
         }
     }
     let callers: IndexSet<FunId> = changes.keys().copied().collect();
-    put_calls(cx.module, &callers, |id, body| {
-        replace(body, &mut 0, &changes[&id]);
-        drop_unused(body, &mut FxHashSet::default());
-    });
+    put_calls(cx.module, &callers, |id, body| replace(body, &mut 0, &changes[&id]));
 }
 
 /// A call in place of statements of a block.
@@ -90,32 +87,9 @@ fn replace(block: &mut Block, next: &mut usize, changes: &[Change]) {
     }
 }
 
-/// Drops values that nothing uses any more.
-fn drop_unused(block: &mut Block, used: &mut FxHashSet<Local>) {
-    used.extend(block.results.iter().filter_map(Operand::local));
-    let mut kept = vec![];
-    for mut stmt in std::mem::take(&mut block.stmts).into_iter().rev() {
-        if value_of(&stmt).is_some_and(|x| !used.contains(&x)) {
-            continue;
-        }
-        stmt.blocks_mut().for_each(|inner| drop_unused(inner, used));
-        used.extend(stmt.operands().into_iter().filter_map(Operand::local));
-        kept.push(stmt);
-    }
-    block.stmts.extend(kept.into_iter().rev());
-}
-
 /// Returns whether a statement makes a buffer on the stack. It stays in the function: others may need the buffer.
 fn is_stack(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Memory(Memory::Stack(..)))
-}
-
-/// Returns what a statement sets that only computes a value from others.
-fn value_of(stmt: &Stmt) -> Option<Local> {
-    match stmt {
-        Stmt::Let(x, ..) | Stmt::Memory(Memory::View(x, ..)) => Some(*x),
-        _ => None,
-    }
 }
 
 /// A statement of a block that is in order with the others.

@@ -66,19 +66,19 @@ impl ChunkBuilder<'_> {
     fn divide_ready(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
         let iterations = self.difference(&looped.to, &looped.from, out);
         let length = self.emit_length_asked(&iterations, &looped, plan, out);
-        let is_one = let_integer(Op::LeI, [iterations.clone(), length.clone()], out, self.locals);
         let needs_nothing = looped.carried.is_empty() && plan.private.is_empty();
         if needs_nothing || !is_short(&looped) {
-            let count = self.emit_count(&iterations, &length, is_one, out);
+            let count = let_integer(Op::Chunks, [iterations, length.clone()], out, self.locals);
             return self.divide_by((length, count), looped, plan, out);
         }
+        let is_one = let_integer(Op::LeI, [iterations.clone(), length.clone()], out, self.locals);
         let is_one = let_integer(Op::Likely, [is_one], out, self.locals);
         let alone = self.copy_as_one_chunk(&looped);
         let results = looped.results.clone();
         let mut looped = looped;
         looped.results = results.iter().map(|x| self.local(self.ty(*x))).collect();
         let mut divided = Block { stmts: vec![], results: looped.results.iter().map(|x| (*x).into()).collect() };
-        let count = self.emit_several(&iterations, &length, &mut divided.stmts);
+        let count = let_integer(Op::Chunks, [iterations, length.clone()], &mut divided.stmts, self.locals);
         self.divide_by((length, count), looped, plan, &mut divided.stmts);
         out.push(Stmt::If(results, is_one, alone, divided));
     }
@@ -143,22 +143,6 @@ impl ChunkBuilder<'_> {
         let lanes = Operand::Integer(looped.lanes.into());
         out.push(Stmt::Let(length, Op::Chunk, vec![n.clone(), cost, own, lanes]));
         length.into()
-    }
-
-    /// How many chunks of a length there are: one, mostly, and that takes no division.
-    fn emit_count(&mut self, n: &Operand, length: &Operand, is_one: Operand, out: &mut Vec<Stmt>) -> Operand {
-        let mut stmts = Vec::new();
-        let several = self.emit_several(n, length, &mut stmts);
-        let count = self.local(INTEGER);
-        let one = Block { stmts: vec![], results: vec![ONE] };
-        out.push(Stmt::If(vec![count], is_one, one, Block { stmts, results: vec![several] }));
-        count.into()
-    }
-
-    fn emit_several(&mut self, n: &Operand, length: &Operand, out: &mut Vec<Stmt>) -> Operand {
-        let less = let_integer(Op::SubI, [length.clone(), ONE], out, self.locals);
-        let sum = let_integer(Op::AddI, [n.clone(), less], out, self.locals);
-        let_integer(Op::DivI, [sum, length.clone()], out, self.locals)
     }
 
     /// How many numbers are in a private buffer.
