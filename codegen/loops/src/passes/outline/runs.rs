@@ -22,7 +22,7 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// So many statements are worth a function, beside its call.
-const WORTH_A_CALL: usize = 64;
+const WORTH_A_CALL: usize = 48;
 
 /// A call has at most so many arguments and results: they go through memory.
 const MOST_PASSED: usize = 64;

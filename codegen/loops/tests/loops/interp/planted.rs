@@ -41,12 +41,12 @@ const PLANTED: &[Planted] = &[
     // Ranges overlap.
     ("index_set_split/triangle", &[("j%22 in i%3..%19", "j%22 in i%3..#0")], "in number 2 of results and arguments"),
     // Each chunk begins with the initial value.
-    ("parallelize/sums", &[("carrying (%10 = %44)", "carrying (%10 = 1.5)")], "in number 0 of results"),
+    ("parallelize/sums", &[("carrying (%10 = %42)", "carrying (%10 = 1.5)")], "in number 0 of results"),
     // All chunks add to one buffer.
     (
         "parallelize/sums",
-        &[("      %45 = load %35[%38]\n", "      %45 = load %35[0]\n")],
-        "use the same element, and one of them writes it, in f: add %45[%13] += %12",
+        &[("      %43 = load %33[%36]\n", "      %43 = load %33[0]\n")],
+        "use the same element, and one of them writes it, in f: add %43[%13] += %12",
     ),
     // The last of equal elements is chosen, not the first.
     ("vectorize/bests", &[("%8 = lt.f %5, %7", "%8 = le.f %5, %7")], "in number 1 of results"),
