@@ -341,7 +341,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "outline",
-        purpose: "makes one function of loops that are equal but for their names",
+        purpose: "makes one function of loops, and of runs of statements, that are equal but for their names",
         reorders: false,
         when: ALWAYS,
         work: PassWork::Module(outline::run),

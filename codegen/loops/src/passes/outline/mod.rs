@@ -20,7 +20,9 @@
 mod nests;
 mod repeats;
 mod runs;
+mod scope;
 mod shape;
+mod text;
 
 use super::pass::ModuleCx;
 use crate::analyses::cache::Analyses;
@@ -84,4 +86,9 @@ fn value_of(stmt: &Stmt) -> Option<Local> {
         Stmt::Let(x, ..) | Stmt::Memory(Memory::View(x, ..)) => Some(*x),
         _ => None,
     }
+}
+
+/// Returns whether a statement makes a buffer on the stack. It stays in the function: others may need the buffer.
+fn is_stack(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Memory(Memory::Stack(..)))
 }
