@@ -48,7 +48,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         let (zero, one) = (self.i64().const_zero(), self.i64().const_int(1, false));
         let known = looped.to.local().and_then(|x| frame.single.get(&x).copied());
         let compared = || built(self.builder.build_int_compare(IntPredicate::EQ, count, one, ""));
-        let is_one = known.unwrap_or_else(compared);
+        // Beside starting several chunks, a branch that was not foreseen is nothing.
+        let is_one = self.likely(known.unwrap_or_else(compared).into()).into_int_value();
         let [alone, several] = self.branch(frame, is_one);
         let join = self.context.append_basic_block(frame.llvm(), "");
         let ways = [(alone, part, zero), (several, fork, count)].map(|(block, function, number)| {

@@ -102,7 +102,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Only branches make use of it, and no branch is on a vector.
-    fn likely(&self, condition: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
+    pub(super) fn likely(&self, condition: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
         if condition.is_vector_value() {
             return condition;
         }
