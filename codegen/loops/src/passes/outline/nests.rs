@@ -4,8 +4,8 @@
 //! Of a nest that is alone, the nests in it are looked at if a call more is nothing to it: if it takes memory, say.
 
 use super::super::pass::ModuleCx;
-use super::shape::{Around, Place, Shape, is_apart, outlined, parameters, shape_of};
-use super::{add, put_calls, value_of};
+use super::calls::{add, put_calls};
+use super::shape::{Around, Place, Shape, is_apart, outlined, parameters, shape_of, value_of};
 use crate::analyses::independence::FunctionEffects;
 use crate::ir::{Block, For, FunId, Function, Local, Memory, Operand, Stmt};
 use indexmap::{IndexMap, IndexSet};

@@ -7,11 +7,11 @@
 //! turn out to differ, or cannot be apart, its halves are tried.
 
 use super::super::pass::ModuleCx;
+use super::calls::{add, put_calls};
 use super::repeats::Repeats;
 use super::scope::Scope;
-use super::shape::{Around, Place, Shape, is_apart, outlined, parameters, shape_of};
+use super::shape::{Around, Place, Shape, is_apart, is_stack, outlined, parameters, shape_of};
 use super::text::{Text, TextBlock};
-use super::{add, is_stack, put_calls};
 use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::cache::Analyses;
 use crate::analyses::independence::FunctionEffects;

@@ -1,6 +1,6 @@
 //! What is set in a block, and what needs it: which values a run takes along, and which of its results others need.
 
-use super::value_of;
+use super::shape::value_of;
 use crate::ir::{Block, Function, Local, Operand, Scalar};
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};

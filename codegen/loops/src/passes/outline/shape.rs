@@ -223,3 +223,16 @@ impl Renaming for Numbers<'_> {
         *x = Local(number as u32);
     }
 }
+
+/// Returns what a statement sets that only computes a value from others.
+pub(super) fn value_of(stmt: &Stmt) -> Option<Local> {
+    match stmt {
+        Stmt::Let(x, ..) | Stmt::Memory(Memory::View(x, ..)) => Some(*x),
+        _ => None,
+    }
+}
+
+/// Returns whether a statement makes a buffer on the stack. It stays in the function: others may need the buffer.
+pub(super) fn is_stack(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Memory(Memory::Stack(..)))
+}

@@ -1,6 +1,6 @@
 //! The statements of a module in sequence, with numbers: those that may be equal have the same one.
 
-use super::{is_stack, value_of};
+use super::shape::{is_stack, value_of};
 use crate::ir::{Block, Function, Local, Memory, Module, Scalar, Stmt};
 use rustc_hash::{FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
