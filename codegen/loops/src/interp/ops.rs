@@ -71,7 +71,7 @@ fn integers(op: Op, a: i64, b: i64) -> Option<Word> {
         Op::MulI => Integer(a.wrapping_mul(b)),
         Op::DivI => Integer(a.wrapping_div(b)),
         Op::Count => Integer(a.checked_mul(b).unwrap_or(i64::MAX)),
-        Op::Chunks => Integer(if a <= b { 1 } else { (a + b - 1) / b }),
+        Op::Chunks => Integer(if a <= b { 1 } else { (a - 1) / b + 1 }),
         Op::EqI => Bool(a == b),
         Op::LtI => Bool(a < b),
         Op::LeI => Bool(a <= b),

@@ -78,9 +78,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             Op::Chunks => {
                 let [n, length] = [0, 1].map(|i: usize| args[i].into_int_value());
                 let one = self.i64().const_int(1, false);
-                let less = built(b.build_int_sub(length, one, ""));
-                let sum = built(b.build_int_add(n, less, ""));
-                let several = built(b.build_int_unsigned_div(sum, length, ""));
+                let less = built(b.build_int_sub(n, one, ""));
+                let full = built(b.build_int_unsigned_div(less, length, ""));
+                let several = built(b.build_int_add(full, one, ""));
                 built(b.build_select(self.is_one_chunk(args), one, several, ""))
             }
         }

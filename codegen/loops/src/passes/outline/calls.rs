@@ -8,7 +8,8 @@ use crate::ir::{Block, FunId, Function, Local, Module, Operand};
 use indexmap::IndexSet;
 use rustc_hash::FxHashSet;
 
-/// Adds a function, with the effects of those that it calls, unless too little is known of its parameters for its loops to run at once.
+/// Adds a function, with the effects of those that it calls. None where too little is known of its parameters for its
+/// loops to run at once.
 pub(super) fn add(module: &mut Module, function: Function, effects: &FunctionEffects) -> Option<FunId> {
     at_once_in(module, &function, effects).ok()?;
     module.functions.push(function);

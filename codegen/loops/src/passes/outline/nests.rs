@@ -19,7 +19,7 @@ pub(super) fn run(cx: &mut ModuleCx) -> usize {
     for (shape, found) in places.iter().filter(|(_, found)| found.len() > 1) {
         let places: Vec<&Place> = found.iter().map(|(place, _)| place).collect();
         let parameters = parameters(&places);
-        let Some(Stmt::For(looped)) = shape.stmts.last() else { unreachable!("a nest is a loop") };
+        let Some(Stmt::For(looped)) = shape.body.stmts.last() else { unreachable!("a nest is a loop") };
         let results: Vec<usize> = looped.results.iter().map(|x| x.0 as usize).collect();
         let function = outlined(cx.module, shape, places[0], &parameters, &results, number + 1);
         let Some(id) = add(cx.module, function, &FunctionEffects::default()) else { continue };

@@ -160,7 +160,7 @@ struct Finder<'a> {
     /// Whether an item, or one in it, or one that it is in, goes.
     taken: Vec<bool>,
     /// What is known of a block, by its number in the text.
-    scopes: FxHashMap<usize, Rc<Scope>>,
+    scopes: FxHashMap<usize, Rc<Scope<'a>>>,
     looks: usize,
 }
 
@@ -319,8 +319,9 @@ impl<'a> Finder<'a> {
         let items: Vec<usize> = self.order[start..start + length].iter().copied().collect::<Option<_>>()?;
         let of = self.text.items[items[0]].block;
         let TextBlock { function, number: own, block, cold } = self.text.blocks[of];
-        let scope = self.scopes.entry(of).or_insert_with(|| Rc::new(Scope::of(block))).clone();
-        let gone: BTreeSet<usize> = items.iter().map(|item| self.text.items[*item].stmt).collect();
+        let new = || Rc::new(Scope::of(block, &self.module.functions[function]));
+        let scope = self.scopes.entry(of).or_insert_with(new).clone();
+        let run: BTreeSet<usize> = items.iter().map(|item| self.text.items[*item].stmt).collect();
         let aliases = self.aliases(function);
         let around = Around {
             id: FunId(function),
@@ -329,8 +330,8 @@ impl<'a> Finder<'a> {
             likely: &self.likely[function],
             summaries: &self.summaries,
         };
-        let moved = scope.with_values(block, &gone, around.function);
-        let (needed, gone) = scope.needed(block, &gone, &moved, around.function);
+        let moved = scope.with_values(&run);
+        let (gone, needed) = scope.needed(&run, &moved);
         let stmts: Vec<Stmt> = moved.iter().map(|i| block.stmts[*i].clone()).collect();
         if !stmts.iter().any(works) {
             return None;
@@ -351,7 +352,7 @@ impl<'a> Finder<'a> {
         let aliases = self.aliases(place.function.0);
         let function = &self.module.functions[place.function.0];
         let mut stack = FxHashSet::default();
-        shape.visit(&mut |stmt| {
+        shape.body.visit(&mut |stmt| {
             if let Stmt::Memory(Memory::Stack(x, _)) = stmt {
                 stack.insert(place.inner[x.0 as usize]);
             }

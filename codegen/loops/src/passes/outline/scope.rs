@@ -1,26 +1,26 @@
 //! What is set in a block, and what needs it: which values a run takes along, and which of its results others need.
 
-use super::shape::value_of;
+use super::shape::{used_by, value_of};
 use crate::ir::{Block, Function, Local, Operand, Scalar};
-use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// What is set in a block, and what uses it.
-pub(super) struct Scope {
+pub(super) struct Scope<'a> {
+    block: &'a Block,
+    function: &'a Function,
     /// Where each value is computed that is computed from others alone.
     values: FxHashMap<Local, usize>,
-    /// The statements that use each local; the number of statements for the results of the block.
+    /// The statements that use each local, in order; the number of statements for the results of the block.
     users: FxHashMap<Local, Vec<usize>>,
 }
 
-impl Scope {
-    pub(super) fn of(block: &Block) -> Scope {
-        let mut scope = Scope { values: FxHashMap::default(), users: FxHashMap::default() };
+impl<'a> Scope<'a> {
+    pub(super) fn of(block: &'a Block, function: &'a Function) -> Scope<'a> {
+        let mut scope = Scope { block, function, values: FxHashMap::default(), users: FxHashMap::default() };
         for (i, stmt) in block.stmts.iter().enumerate() {
             scope.values.extend(value_of(stmt).map(|x| (x, i)));
-            let mut used: FxHashSet<Local> = stmt.operands().into_iter().filter_map(Operand::local).collect();
-            stmt.blocks().for_each(|inner| inner.visit_operands(&mut |a| used.extend(a.local())));
+            let used: FxHashSet<Local> = used_by(stmt).into_iter().collect();
             used.into_iter().for_each(|x| scope.users.entry(x).or_default().push(i));
         }
         let results: FxHashSet<Local> = block.results.iter().filter_map(Operand::local).collect();
@@ -28,63 +28,64 @@ impl Scope {
         scope
     }
 
-    /// Returns whether a value is computed again in a function that needs it. Floats are passed, but for those that are
-    /// computed from what the run sets.
-    fn is_copied(&self, i: usize, block: &Block, first: usize, function: &Function) -> bool {
-        let is_float = |x: Local| function.locals[x.0 as usize].ty.as_scalar() == Some(Scalar::Float);
-        i > first || !value_of(&block.stmts[i]).is_some_and(is_float)
+    fn is_float(&self, i: usize) -> bool {
+        let is_float = |x: Local| self.function.locals[x.0 as usize].ty.as_scalar() == Some(Scalar::Float);
+        value_of(&self.block.stmts[i]).is_some_and(is_float)
     }
 
-    /// Returns the statements of a run and those that compute what it needs.
-    pub(super) fn with_values(&self, block: &Block, run: &BTreeSet<usize>, function: &Function) -> BTreeSet<usize> {
+    /// Returns the statements of a run and those that compute what it needs. Floats are passed, but for those that are
+    /// computed within the run.
+    pub(super) fn with_values(&self, run: &BTreeSet<usize>) -> BTreeSet<usize> {
         let first = *run.first().expect("a run has statements");
         let mut moved = run.clone();
         let mut waiting: Vec<usize> = run.iter().copied().collect();
         while let Some(i) = waiting.pop() {
-            let mut used: Vec<Local> = block.stmts[i].operands().into_iter().filter_map(Operand::local).collect();
-            block.stmts[i].blocks().for_each(|inner| inner.visit_operands(&mut |a| used.extend(a.local())));
-            let values = used.into_iter().filter_map(|x| self.values.get(&x).copied());
-            let new = values.filter(|i| self.is_copied(*i, block, first, function)).filter(|i| moved.insert(*i));
-            waiting.extend(new.collect::<Vec<_>>());
+            let values = used_by(&self.block.stmts[i]).into_iter().filter_map(|x| self.values.get(&x).copied());
+            let copied = values.filter(|i| *i > first || !self.is_float(*i));
+            waiting.extend(copied.filter(|i| moved.insert(*i)));
         }
         moved
     }
 
-    /// Returns what is needed of a run afterwards, and the statements that go.
-    pub(super) fn needed(
-        &self,
-        block: &Block,
-        run: &BTreeSet<usize>,
-        moved: &BTreeSet<usize>,
-        function: &Function,
-    ) -> (IndexSet<Local>, BTreeSet<usize>) {
+    /// Returns the statements of a run that go, and what is needed of them afterwards.
+    pub(super) fn needed(&self, run: &BTreeSet<usize>, moved: &BTreeSet<usize>) -> (BTreeSet<usize>, Vec<Local>) {
         let first = *run.first().expect("a run has statements");
-        let is_float = |i: usize| {
-            value_of(&block.stmts[i])
-                .is_some_and(|x| function.locals[x.0 as usize].ty.as_scalar() == Some(Scalar::Float))
-        };
         let mut gone = run.clone();
-        gone.extend(moved.iter().copied().filter(|i| *i > first && is_float(*i)));
-        let mut lives: FxHashMap<usize, bool> = FxHashMap::default();
-        let targets = gone.iter().flat_map(|i| block.stmts[*i].targets());
-        let needed = targets.filter(|x| self.is_needed(*x, block, &gone, &mut lives)).collect();
-        (needed, gone)
+        gone.extend(moved.iter().copied().filter(|i| *i > first && self.is_float(*i)));
+        let targets: Vec<Local> = gone.iter().flat_map(|i| self.block.stmts[*i].targets()).collect();
+        let lives = self.living_values(&targets, &gone);
+        let needed = targets.into_iter().filter(|x| self.is_needed(*x, &gone, &lives)).collect();
+        (gone, needed)
     }
 
-    /// Returns whether something outside of a run needs a local, directly or by values that are computed from it.
-    fn is_needed(&self, x: Local, block: &Block, gone: &BTreeSet<usize>, lives: &mut FxHashMap<usize, bool>) -> bool {
-        let users = self.users.get(&x).map_or(&[][..], |users| users);
-        users.iter().any(|user| {
-            if gone.contains(user) {
-                return false;
+    /// Returns the values that are computed from these locals, directly or not, and needed outside of a run. Chains of
+    /// values are long.
+    fn living_values(&self, of: &[Local], gone: &BTreeSet<usize>) -> FxHashSet<usize> {
+        let mut reached: BTreeSet<usize> = BTreeSet::new();
+        let mut waiting = of.to_vec();
+        while let Some(x) = waiting.pop() {
+            for user in self.users_of(x).iter().filter(|user| !gone.contains(user)) {
+                let value = self.block.stmts.get(*user).and_then(value_of);
+                waiting.extend(value.filter(|_| reached.insert(*user)));
             }
-            let Some(value) = block.stmts.get(*user).and_then(value_of) else { return true };
-            if let Some(known) = lives.get(user) {
-                return *known;
+        }
+        let mut lives = FxHashSet::default();
+        // What uses a value comes behind it.
+        for i in reached.into_iter().rev() {
+            if value_of(&self.block.stmts[i]).is_some_and(|x| self.is_needed(x, gone, &lives)) {
+                lives.insert(i);
             }
-            let lives_on = self.is_needed(value, block, gone, lives);
-            lives.insert(*user, lives_on);
-            lives_on
-        })
+        }
+        lives
+    }
+
+    /// Returns whether something outside of a run needs a local: directly, or by a value that lives.
+    fn is_needed(&self, x: Local, gone: &BTreeSet<usize>, lives: &FxHashSet<usize>) -> bool {
+        let is_value = |i: usize| self.block.stmts.get(i).and_then(value_of).is_some();
+        self.users_of(x).iter().any(|user| !gone.contains(user) && (!is_value(*user) || lives.contains(user)))
+    }
+
+    fn users_of(&self, x: Local) -> &[usize] {
+        self.users.get(&x).map_or(&[], |users| users)
     }
 }

@@ -12,21 +12,11 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 pub(super) struct Shape {
     /// The locals that the statements set are numbered from 0, in order; each use of a number from outside, and each
     /// buffer, has a number of its own, from [`OUTER`].
-    pub(super) stmts: Vec<Stmt>,
+    pub(super) body: Block,
     inner: Vec<Known>,
     outer: Vec<Known>,
     /// Whether they hardly ever run.
     cold: bool,
-}
-
-impl Shape {
-    /// Visits the statements, and those of blocks inside.
-    pub(super) fn visit(&self, f: &mut impl FnMut(&Stmt)) {
-        for stmt in &self.stmts {
-            f(stmt);
-            stmt.blocks().for_each(|block| block.visit(f));
-        }
-    }
 }
 
 /// What is known of a local.
@@ -100,7 +90,7 @@ pub(super) fn shape_of(stmts: Vec<Stmt>, cold: bool, around: Around) -> (Shape, 
     let known = |x: &Local, is_likely: bool| Known { ty: info(x).ty, is_size: info(x).is_size, is_likely };
     let inner: Vec<Local> = inner.into_iter().collect();
     let shape = Shape {
-        stmts: whole.stmts,
+        body: whole,
         inner: inner.iter().map(|x| known(x, false)).collect(),
         outer: outer.iter().map(|x| known(x, likely.contains(x))).collect(),
         cold,
@@ -145,7 +135,7 @@ pub(super) fn outlined(
         given.extend(same.iter().map(|number| (Local(OUTER + *number as u32), Operand::Local(known))));
     }
     let results = results.iter().map(|number| Operand::Local(Local(*number as u32))).collect();
-    let moved = Block { stmts: shape.stmts.clone(), results }.copy_from(&inner, &mut locals, given);
+    let moved = Block { results, ..shape.body.clone() }.copy_from(&inner, &mut locals, given);
     stmts.extend(moved.stmts);
     let name = of.name.version(Version::Loops(number));
     let body = Block { stmts, results: moved.results };
@@ -158,16 +148,13 @@ fn order_by_use(block: &mut Block) {
     let (mut waiting, mut others): (FxHashMap<Local, Stmt>, Vec<Stmt>) = Default::default();
     for mut stmt in std::mem::take(&mut block.stmts) {
         stmt.blocks_mut().for_each(order_by_use);
-        match stmt {
-            Stmt::Let(x, ..) | Stmt::Memory(Memory::View(x, ..)) => _ = waiting.insert(x, stmt),
-            _ => others.push(stmt),
+        match value_of(&stmt) {
+            Some(x) => _ = waiting.insert(x, stmt),
+            None => others.push(stmt),
         }
     }
     for stmt in others {
-        let mut used = vec![];
-        stmt.operands().into_iter().for_each(|a| used.extend(a.local()));
-        stmt.blocks().for_each(|inner| inner.visit_operands(&mut |a| used.extend(a.local())));
-        compute(used, &mut waiting, &mut block.stmts);
+        compute(used_by(&stmt), &mut waiting, &mut block.stmts);
         block.stmts.push(stmt);
     }
     let results = block.results.iter().filter_map(Operand::local).collect();
@@ -222,6 +209,13 @@ impl Renaming for Numbers<'_> {
         let (number, _) = self.inner.insert_full(*x);
         *x = Local(number as u32);
     }
+}
+
+/// Returns the locals that a statement uses, in its blocks, too.
+pub(super) fn used_by(stmt: &Stmt) -> Vec<Local> {
+    let mut used: Vec<Local> = stmt.operands().into_iter().filter_map(Operand::local).collect();
+    stmt.blocks().for_each(|inner| inner.visit_operands(&mut |a| used.extend(a.local())));
+    used
 }
 
 /// Returns what a statement sets that only computes a value from others.
