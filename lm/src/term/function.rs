@@ -29,7 +29,7 @@ pub enum Version {
     CInterface,
     /// The function on the pieces that C knows of its argument and its result: `[pieces f]`.
     Pieces,
-    /// The copy for tensors whose rows differ in size: `[jagged f]`.
+    /// The copy for tensors whose rows differ in size, and tangents that differ in size from their primals: `[jagged f]`.
     Jagged,
     /// The copy for arguments whose sizes need not be those that its type says: `[unsized f]`.
     Unsized,

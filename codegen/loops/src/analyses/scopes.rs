@@ -27,18 +27,41 @@ pub fn kept(stmt: &Stmt) -> Option<Kept> {
     (moves && other.stmts.is_empty()).then_some(Kept { result: *x, condition: *condition, buffer: *b })
 }
 
-/// Returns whether statements release nothing that was there before them.
-pub fn keeps_memory(stmts: &[Stmt]) -> bool {
-    released(stmts).is_some_and(|marks| marks.is_empty())
+/// A conditional that ends a scope and gives several buffers. They are copied down to the mark one by one, where they
+/// lie above it in order.
+pub struct KeptSeveral {
+    /// The mark.
+    pub mark: Local,
+    /// Each local that the conditional sets, with its buffer. In either case the values are the same.
+    pub kept: Vec<(Local, Local)>,
 }
 
-/// Returns the marks from before some statements to which they release; none if a piece slides.
-pub fn released(stmts: &[Stmt]) -> Option<Vec<Local>> {
-    let (mut own, mut released, mut slides) = (Vec::new(), Vec::new(), false);
+/// Matches such a conditional.
+pub fn kept_several(stmt: &Stmt) -> Option<KeptSeveral> {
+    let Stmt::If(xs, _, then, _) = stmt else { return None };
+    let (Stmt::Memory(Memory::Release(m)), copies) = then.stmts.split_first()? else { return None };
+    let copied = |(pair, (x, result)): (&[Stmt], (&Local, &Operand))| {
+        let [Stmt::Memory(Memory::Alloc { buffer, .. }), Stmt::Memory(Memory::Move { to, from, .. })] = pair else {
+            return None;
+        };
+        let moves = to.local() == Some(*buffer) && result.local() == Some(*buffer);
+        moves.then_some((*x, from.local()?))
+    };
+    let kept = copies.chunks(2).zip(xs.iter().zip(&then.results)).map(copied).collect::<Option<Vec<_>>>()?;
+    (copies.len() == 2 * xs.len()).then_some(KeptSeveral { mark: m.local()?, kept })
+}
+
+/// Returns whether statements release nothing that was there before them.
+pub fn keeps_memory(stmts: &[Stmt]) -> bool {
+    released(stmts).is_empty()
+}
+
+/// Returns the marks from before some statements to which they release, or to which a piece slides.
+pub fn released(stmts: &[Stmt]) -> Vec<Local> {
+    let (mut own, mut released) = (Vec::new(), Vec::new());
     let mut see = |stmt: &Stmt| match stmt {
         Stmt::Memory(Memory::Mark(m)) => own.push(*m),
-        Stmt::Memory(Memory::Release(m)) => released.extend(m.local()),
-        Stmt::Memory(Memory::Slide(..)) => slides = true,
+        Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) => released.extend(m.local()),
         _ => {}
     };
     stmts.iter().for_each(|stmt| {
@@ -46,5 +69,5 @@ pub fn released(stmts: &[Stmt]) -> Option<Vec<Local>> {
         stmt.blocks().for_each(|block| block.visit(&mut see));
     });
     released.retain(|m| !own.contains(m));
-    (!slides).then_some(released)
+    released
 }

@@ -191,6 +191,8 @@ pub struct Function {
     pub row_sizes: Vec<(Local, Operand)>,
     /// Parameters that are buffers, and the sizes whose product is the number of their elements.
     pub extents: Vec<(Local, Vec<Operand>)>,
+    /// Parameters that are sizes of a tangent, each with the size of its primal: they are equal where shapes fit.
+    pub alike: Vec<[Local; 2]>,
     /// Parameters that are buffers of one number throughout, as is checked at the start.
     pub filled: Vec<(Local, i64)>,
     /// The place of the body in the source.
@@ -303,6 +305,7 @@ impl Function {
             allocates: false,
             row_sizes: vec![],
             extents: vec![],
+            alike: vec![],
             filled: vec![],
             span,
         }

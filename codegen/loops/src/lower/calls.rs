@@ -9,12 +9,15 @@ use super::sink::{Accumulator, Sink, SinkForm};
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Block, Function, Local, Operand, Stmt, Ty};
-use lm::term::{Def, Fun, FunName, Version};
+use crate::labels::{Label, Labels, Like, View};
+use lm::term::{Def, Fun, FunName, Program, Version};
+use lm::types::Type;
 
 impl<'a> Body<'a> {
     /// Returns the loops of a definition whose result goes to targets of a form; functions that it calls are added to
     /// `wanted`. `name` tells the version: for the sizes that its type says, or for any.
     pub(super) fn lower_function(
+        program: &Program,
         def: &'a Def,
         name: &FunName,
         form: &SinkForm,
@@ -26,11 +29,15 @@ impl<'a> Body<'a> {
         let mut body = Body::new(&def.fun.name, wanted, span);
         body.proved = proved;
         let mut extents = Vec::new();
+        let mut args = Vec::new();
         for param in &def.params {
             let value = body.fresh_value(param.ty())?;
             extents.extend(value.tensors().iter().flat_map(|tensor| tensor.extents()));
-            body.bind(param, value);
+            body.bind(param, value.clone());
+            args.push(value);
         }
+        // With a signature, sizes that are equal are one number anyway.
+        let alike = if signature.is_none() { alike(program, def, &args) } else { vec![] };
         let mut sums = Vec::new();
         for ty in form.sums(result) {
             let value = body.fresh_value(ty)?;
@@ -53,7 +60,7 @@ impl<'a> Body<'a> {
         };
         let block = Block { stmts: body.stmts, results: block_results };
         let locals = body.locals;
-        Ok(Function { results, extents, ..Function::new(name, params, locals, block, span) })
+        Ok(Function { results, extents, alike, ..Function::new(name, params, locals, block, span) })
     }
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.
@@ -121,5 +128,33 @@ impl<'a> Body<'a> {
             }
             _ => Ok(value.clone()),
         }
+    }
+}
+
+/// Returns the sizes of tangents among the arguments, each with that of its primal.
+fn alike(program: &Program, def: &Def, args: &[Val]) -> Vec<[Local; 2]> {
+    let labels = Labels::of(program, def);
+    let mut found = Vec::new();
+    for ((label, param), arg) in labels.inputs.iter().zip(&def.params).zip(args) {
+        sizes_alike(label, param.ty(), arg, args, &mut found);
+    }
+    found
+}
+
+fn sizes_alike(label: &Label, ty: &Type, value: &Val, args: &[Val], found: &mut Vec<[Local; 2]>) {
+    match (label.view(ty), value) {
+        (View::Parts(labels, types), Val::Tuple(parts)) => {
+            let parts = labels.iter().zip(types).zip(parts.iter());
+            parts.for_each(|((label, ty), part)| sizes_alike(label, ty, part, args, found));
+        }
+        (View::Leaf(_, Some(Like::Part(path))), value) => {
+            let part = |value: Option<Val>, i: &usize| match value {
+                Some(Val::Tuple(parts)) => parts.get(i - 1).cloned(),
+                _ => None,
+            };
+            let primal = path.iter().fold(Some(Val::Tuple(args.into())), part);
+            primal.iter().for_each(|primal| value.sizes_beside(primal, found));
+        }
+        _ => {}
     }
 }

@@ -86,7 +86,7 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
         let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
         module.functions.push(match name.versions.first() {
             Some(Version::Checked) => Body::lower_checks(def, name, &mut wanted)?,
-            _ => Body::lower_function(def, &name, &form, &mut wanted)?,
+            _ => Body::lower_function(program, def, &name, &form, &mut wanted)?,
         });
     }
     let outside = add_interfaces(program, entries, &pieces, &mut module, &mut wanted)?;

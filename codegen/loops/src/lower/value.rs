@@ -37,6 +37,20 @@ impl Tensor {
 }
 
 impl Val {
+    /// Finds the sizes of outermost tensors, each with that of the same tensor in a value of the same form.
+    pub(super) fn sizes_beside(&self, other: &Val, found: &mut Vec<[Local; 2]>) {
+        match (self, other) {
+            (Val::Tuple(parts), Val::Tuple(others)) => {
+                parts.iter().zip(others.iter()).for_each(|(part, other)| part.sizes_beside(other, found));
+            }
+            (Val::Tensor(tensor), Val::Tensor(other)) => {
+                let sizes = tensor.sizes.iter().zip(&other.sizes);
+                found.extend(sizes.filter_map(|(size, other)| Some([size.local()?, other.local()?])));
+            }
+            _ => {}
+        }
+    }
+
     pub(super) fn tuple(parts: impl IntoIterator<Item = Val>) -> Val {
         Val::Tuple(parts.into_iter().collect())
     }

@@ -14,7 +14,7 @@
 //! Memory may be exhausted earlier in a scope than before, but not by more.
 
 use super::pass::FunctionCx;
-use crate::analyses::scopes::{Kept, kept};
+use crate::analyses::scopes::{Kept, KeptSeveral, kept, kept_several};
 use crate::ir::{Block, Local, LocalInfo, MOST_ELEMENTS, Memory, Op, Operand, Stmt};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -103,7 +103,7 @@ impl Placer<'_> {
     /// Handles a scope that ends with a statement that keeps several buffers. They are allocated before the scope,
     /// which releases the rest.
     fn place_several(&mut self, block: &mut Block, choice: usize) {
-        let Some((m, kept)) = kept_several(&block.stmts[choice]) else { return };
+        let Some(KeptSeveral { mark: m, kept }) = kept_several(&block.stmts[choice]) else { return };
         let stmts = &block.stmts[..choice];
         let Some(mark) = stmts.iter().rposition(|s| matches!(s, Stmt::Memory(Memory::Mark(x)) if *x == m)) else {
             return;
@@ -169,20 +169,4 @@ impl Placer<'_> {
 fn may_leave(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Check { .. } | Stmt::Call(..) | Stmt::External { .. })
         || stmt.blocks().flat_map(|block| &block.stmts).any(may_leave)
-}
-
-/// Matches a conditional that copies several buffers down to a mark. The buffers lie above the mark in order. Returns
-/// the mark, and each result with its buffer. In either case the values are the same.
-fn kept_several(stmt: &Stmt) -> Option<(Local, Vec<(Local, Local)>)> {
-    let Stmt::If(xs, _, then, _) = stmt else { return None };
-    let (Stmt::Memory(Memory::Release(m)), copies) = then.stmts.split_first()? else { return None };
-    let copied = |(pair, (x, result)): (&[Stmt], (&Local, &Operand))| {
-        let [Stmt::Memory(Memory::Alloc { buffer, .. }), Stmt::Memory(Memory::Move { to, from, .. })] = pair else {
-            return None;
-        };
-        let moves = to.local() == Some(*buffer) && result.local() == Some(*buffer);
-        moves.then_some((*x, from.local()?))
-    };
-    let kept = copies.chunks(2).zip(xs.iter().zip(&then.results)).map(copied).collect::<Option<Vec<_>>>()?;
-    (copies.len() == 2 * xs.len()).then_some((m.local()?, kept))
 }

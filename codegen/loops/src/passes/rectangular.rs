@@ -1,4 +1,5 @@
-//! Checks once, before the loops over the rows of a parameter, that all rows have one size.
+//! Checks once, before the loops over the rows of a parameter, that all rows have one size, and that tangents have the
+//! sizes of their primals.
 //!
 //! ```text
 //! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
@@ -6,10 +7,14 @@
 //!       if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
 //! ```
 //!
+//! for k in 0..n carrying (s = d_x, #m = #d) { s }     #d: the size of d_x, the tangent of x, which has #0
+//!   =   if likely #d is #0 { for k in 0..n carrying (s = d_x, #m = #0) { s } } else { call [jagged f](x, d_x) }
+//!
 //! A vector of vectors may be jagged, and hardly ever is. If all rows have one size, each loop over a row has the same
 //! bounds. Then much can be done before the loop over the rows, and rows can run in lanes side by side. The original
 //! function becomes a function of its own, which hardly ever runs. The test costs little, since it is made only for
-//! functions that load the sizes of all rows anyway.
+//! functions that load the sizes of all rows anyway. A loop that carries a tangent can be updated in place if each of its
+//! states has one size, the first one among them.
 
 use super::pass::ModuleCx;
 use crate::analyses::alias::{Aliases, Summary};
@@ -29,12 +34,13 @@ pub(super) fn run(cx: &mut ModuleCx) {
             continue;
         }
         let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &summaries), &summaries);
-        if !rows.is_empty() {
+        let alike = if carries_buffers(function) { function.alike.clone() } else { vec![] };
+        if !rows.is_empty() || !alike.is_empty() {
             let slow = FunId(module.functions.len());
             let function = &mut module.functions[i];
             let name = function.name.version(Version::Jagged);
             let copy = Function { name, cold: true, ..function.clone() };
-            two_versions(function, &rows, slow);
+            two_versions(function, &rows, &alike, slow);
             module.functions.push(copy);
         }
     }
@@ -108,7 +114,19 @@ fn outermost_loops(block: &Block) -> Vec<&For> {
     found
 }
 
-fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
+/// Returns whether a loop of the function carries a buffer.
+fn carries_buffers(function: &Function) -> bool {
+    let mut carries = false;
+    function.body.visit(&mut |stmt| {
+        if let Stmt::For(looped) = stmt {
+            let is_buffer = |x: Local| function.locals[x.0 as usize].ty.as_scalar().is_none();
+            carries |= looped.carried.iter().any(|(x, _)| is_buffer(*x));
+        }
+    });
+    carries
+}
+
+fn two_versions(function: &mut Function, rows: &[Rows], alike: &[[Local; 2]], slow: FunId) {
     let mut fast = std::mem::take(&mut function.body);
     let mut asker = Asker { locals: &mut function.locals, stmts: vec![] };
     let mut all = Operand::Bool(true);
@@ -117,19 +135,27 @@ fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
     for Rows { sizes: buffer, count, rows } in rows {
         let first = asker.first(*buffer, *count);
         let same = asker.same(*buffer, *count, &first);
-        all = if sizes.is_empty() { same } else { asker.op(Op::And, [all, same]) };
+        all = asker.both(all, same);
         row_sizes.extend(rows.iter().map(|x| (*x, first.clone())));
         sizes.insert(*buffer, first);
     }
+    let mut known = FxHashMap::default();
+    for [tangent, primal] in alike {
+        let [size, of_primal] = [*tangent, *primal].map(Operand::Local);
+        let same = asker.op(Op::EqI, [size, of_primal.clone()]);
+        all = asker.both(all, same);
+        known.insert(*tangent, of_primal);
+    }
     let likely = asker.op(Op::Likely, [all]);
     let mut stmts = asker.stmts;
-    let mut known = FxHashMap::default();
     drop_loads(&mut fast, &sizes, &mut known);
-    fast.change_operands(&mut |a| {
+    let replace = &mut |a: &mut Operand| {
         if let Some(size) = a.local().and_then(|x| known.get(&x)) {
             *a = Operand::clone(size);
         }
-    });
+    };
+    fast.change_operands(replace);
+    function.extents.iter_mut().flat_map(|(_, sizes)| sizes).for_each(replace);
     function.row_sizes = row_sizes;
     let mut results = || -> Vec<Local> {
         let types = function.results.iter();
@@ -174,6 +200,10 @@ impl Asker<'_> {
         let x = self.local(op.result(), false);
         self.stmts.push(Stmt::Let(x, op, args.into()));
         Operand::Local(x)
+    }
+
+    fn both(&mut self, a: Operand, b: Operand) -> Operand {
+        if matches!(a, Operand::Bool(true)) { b } else { self.op(Op::And, [a, b]) }
     }
 
     /// The first element; 0 of none.

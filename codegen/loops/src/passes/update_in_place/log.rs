@@ -76,7 +76,7 @@ impl Updater<'_> {
         let first = only_first(out, table, &init)?;
         let is_alone = looped.body.stmts.iter().enumerate().all(|(at, stmt)| at == record || !stmt.mentions(table));
         let (reader, last) = reader(rest, table, &looped.to)?;
-        if !is_alone || results.iter().any(|a| a.local() == Some(table)) || !released(&looped.body.stmts)?.is_empty() {
+        if !is_alone || results.iter().any(|a| a.local() == Some(table)) || !released(&looped.body.stmts).is_empty() {
             return None;
         }
         let Stmt::For(reads) = &rest[reader.at] else { return None };

@@ -11,10 +11,12 @@
 //!   =  S = alloc n; move S <- a; for t in .. { .. }
 //! ```
 //!
-//! a itself is S if its memory is made in the block and not used after the loop. `docs/loops.md` says when all this is
-//! right. Other elements than that of the iteration are reached as `others` decides. The second line adds up in another
+//! a itself is S if its memory is made in the block and not used after the loop. The state may be one of several that
+//! the end of a scope keeps (`apart`). `docs/loops.md` says when all this is right. Other elements than that of the iteration are reached as `others` decides. The second line adds up in another
 //! order.
 
+mod apart;
+mod delay;
 mod log;
 mod nest;
 mod others;
@@ -105,19 +107,62 @@ impl Updater<'_> {
 
     fn update_loop(&mut self, looped: &mut For, out: &mut Vec<Stmt>, is_used_later: &dyn Fn(Local) -> bool) {
         for i in (0..looped.carried.len()).rev() {
-            let Some(step) = self.step(looped, i, None) else { continue };
-            let init = looped.carried[i].1.clone();
-            let Some(marks) = released(&looped.body.stmts) else { continue };
-            let Some(first) = self.first(&init, &step.count, looped, out, is_used_later) else { continue };
-            let state = looped.results.remove(i);
-            let (old, _) = looped.carried.remove(i);
-            looped.body.results.remove(i);
-            self.place(first, &init, state, &step, out);
-            let names = FxHashMap::from_iter([(old, state), (step.buffer, state)]);
-            self.rewrite(&mut looped.body, step, old, state);
-            looped.body.rename(&names);
-            self.renew_marks(&mut looped.body, &marks, out);
+            if !self.is_buffer(looped.carried[i].0) || self.update_state(looped, i, out, is_used_later) {
+                continue;
+            }
+            let before = looped.body.clone();
+            if !self.update_changed(looped, i, out, is_used_later) {
+                looped.body = before;
+            }
         }
+    }
+
+    /// Updates the i-th carried buffer in place, after changes of the body that may allow it; returns whether it does.
+    fn update_changed(
+        &mut self,
+        looped: &mut For,
+        i: usize,
+        out: &mut Vec<Stmt>,
+        is_used_later: &dyn Fn(Local) -> bool,
+    ) -> bool {
+        let old = looped.carried[i].0;
+        let next = |looped: &For| looped.body.results[i].local();
+        let mut is_changed = false;
+        let mut change = |looped: &mut For, body: Option<Block>| {
+            is_changed |= body.is_some();
+            body.into_iter().for_each(|body| looped.body = body);
+        };
+        let body = next(looped).and_then(|next| apart::taken_out(&looped.body, next, self.locals));
+        change(looped, body);
+        let state = next(looped).and_then(|next| step::new_state(&looped.body.stmts, next));
+        let body = state.and_then(|(buffer, _)| delay::made_later(looped, old, buffer));
+        change(looped, body);
+        let body = if self.may_reorder { delay::loaded_before(looped, old, self.locals) } else { None };
+        change(looped, body);
+        is_changed && self.update_state(looped, i, out, is_used_later)
+    }
+
+    /// Updates the i-th carried buffer in place; returns whether that is possible.
+    fn update_state(
+        &mut self,
+        looped: &mut For,
+        i: usize,
+        out: &mut Vec<Stmt>,
+        is_used_later: &dyn Fn(Local) -> bool,
+    ) -> bool {
+        let Some(step) = self.step(looped, i, None) else { return false };
+        let init = looped.carried[i].1.clone();
+        let Some(first) = self.first(&init, &step.count, looped, out, is_used_later) else { return false };
+        let marks = released(&looped.body.stmts);
+        let state = looped.results.remove(i);
+        let (old, _) = looped.carried.remove(i);
+        looped.body.results.remove(i);
+        self.place(first, &init, state, &step, out);
+        let names = FxHashMap::from_iter([(old, state), (step.buffer, state)]);
+        self.rewrite(&mut looped.body, step, old, state);
+        looped.body.rename(&names);
+        self.renew_marks(&mut looped.body, &marks, out);
+        true
     }
 
     /// Makes the buffers of new states, and the marks behind them, as late as may be: what a log needs to know may then
@@ -193,7 +238,7 @@ impl Updater<'_> {
         let Step { alloc, kept, change, buffer, .. } = step;
         let dropped: Vec<usize> = [alloc].into_iter().chain(kept.into_iter().flatten()).collect();
         let (first, nest) = match &change {
-            Change::Copy { at } => (Some(*at), None),
+            Change::Copy { at, .. } => (Some(*at), None),
             Change::Stores { at, .. } => (None, Some(*at)),
             Change::Sums { zero, at, .. } => (Some(*zero), Some(*at)),
         };

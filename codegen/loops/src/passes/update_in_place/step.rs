@@ -24,8 +24,8 @@ pub(super) struct Step {
 
 /// How the new state comes from the old one.
 pub(super) enum Change {
-    /// It is a copy, which is then changed.
-    Copy { at: usize },
+    /// It is a copy, which is then changed: behind the statement `last`.
+    Copy { at: usize, last: usize },
     /// A nest stores each element.
     Stores { at: usize, nest: Nest, ways: Vec<Way> },
     /// A nest adds to elements, which are zero first.
@@ -36,7 +36,8 @@ impl Change {
     /// The last statement that uses the old state.
     fn last(&self) -> usize {
         match self {
-            Change::Copy { at } | Change::Stores { at, .. } | Change::Sums { at, .. } => *at,
+            Change::Copy { last, .. } => *last,
+            Change::Stores { at, .. } | Change::Sums { at, .. } => *at,
         }
     }
 }
@@ -73,7 +74,9 @@ impl Updater<'_> {
             at if at > last => {
                 !stmt.mentions(old) && self.only_works(stmt, buffer) && !(next != buffer && stmt.mentions(next))
             }
-            at => at == first || at == last || !stmt.mentions(old) && !stmt.mentions(buffer),
+            at if at == first => true,
+            _ if matches!(change, Change::Copy { .. }) => self.only_reads(stmt, old),
+            at => at == last || !stmt.mentions(old) && !stmt.mentions(buffer),
         };
         let is_logged = record.is_none_or(|at| at > last && matches!(change, Change::Stores { .. }));
         let is_scope_after = is_logged && kept.is_none_or(|kept| kept.into_iter().all(|at| at > last));
@@ -91,7 +94,11 @@ impl Updater<'_> {
         match &looped.body.stmts[first] {
             Stmt::Memory(Memory::Move { to, from, count: n }) => {
                 let is_whole = to.local() == Some(buffer) && from.local() == Some(old) && n.same(count);
-                is_whole.then_some(Change::Copy { at: first })
+                // Until the copy is changed, the old state may be read: it is the same.
+                let is_scope = |stmt: &Stmt| kept(stmt).is_some() || matches!(stmt, Stmt::Memory(Memory::Above(..)));
+                let changes = |stmt: &Stmt| stmt.mentions(buffer) || is_scope(stmt);
+                let since = looped.body.stmts[first + 1..].iter().take_while(|stmt| !changes(stmt)).count();
+                is_whole.then_some(Change::Copy { at: first, last: first + since })
             }
             Stmt::Memory(Memory::Zero(b, n)) if b.local() == Some(buffer) && n.same(count) && self.may_reorder => {
                 self.sums(looped, [old, buffer], count, first)
@@ -160,6 +167,8 @@ impl Updater<'_> {
         access: &dyn Fn(&Stmt) -> Option<Operand>,
     ) -> Option<Vec<Way>> {
         let stmt = &looped.body.stmts[at];
+        // Other states of the loop may have been updated just now.
+        self.ranges.know(self.locals);
         let mark = self.ranges.mark();
         self.ranges.enter(&Stmt::For(Box::new(looped.clone())), 0);
         looped.body.stmts[..at].iter().for_each(|before| self.ranges.learn_from(before));
@@ -179,7 +188,7 @@ impl Updater<'_> {
         own || stmt.blocks().flat_map(|block| &block.stmts).any(|stmt| self.uses_arena(stmt))
     }
 
-    fn is_buffer(&self, x: Local) -> bool {
+    pub(super) fn is_buffer(&self, x: Local) -> bool {
         self.locals[x.0 as usize].ty.as_scalar().is_none()
     }
 
@@ -214,7 +223,7 @@ impl Updater<'_> {
 }
 
 /// Returns the buffer that is a local, or that the end of a scope makes it.
-fn new_state(stmts: &[Stmt], next: Local) -> Option<(Local, Option<[usize; 2]>)> {
+pub(super) fn new_state(stmts: &[Stmt], next: Local) -> Option<(Local, Option<[usize; 2]>)> {
     let set = stmts.iter().position(|stmt| stmt.targets().contains(&next))?;
     let Some(scope) = kept(&stmts[set]) else { return Some((next, None)) };
     let is_question = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Above(x, b, _)) if *x == scope.condition && b.local() == Some(scope.buffer));
