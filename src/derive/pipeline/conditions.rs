@@ -44,7 +44,8 @@ impl Pipeline {
     /// it is that of another form of the function.
     fn is_another_forward(&mut self, of: &FunName) -> Result<bool, Error> {
         let def = self.differentiable(of, Mode::Forward)?;
-        let checkpoints = Checkpoints { option: self.checkpoint, effects: Some(&self.effects) };
+        let checkpoints =
+            Checkpoints { option: self.checkpoint, effects: Some(&self.effects), updates: Some(&self.updates) };
         Ok(self.carried.contains(&of.unrestricted()) || def.body.any(|e| checkpoints.divides(e)))
     }
 }

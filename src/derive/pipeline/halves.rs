@@ -65,7 +65,8 @@ impl Pipeline {
     /// Returns the value with folds in segments, where its derivative has them so.
     fn in_segments(&mut self, value: Def) -> Result<Def, Error> {
         let normal = self.anf(&value);
-        let checkpoints = Checkpoints { option: self.checkpoint, effects: Some(&self.effects) };
+        let checkpoints =
+            Checkpoints { option: self.checkpoint, effects: Some(&self.effects), updates: Some(&self.updates) };
         let segments = checkpoints.in_segments(&normal, &mut self.program.supply);
         if segments == normal { Ok(value) } else { self.simplest(segments) }
     }

@@ -72,8 +72,9 @@ impl Pipeline {
 
     /// Returns the Jacobian of a definition in normal form.
     pub(in crate::derive) fn jacobian(&mut self, normal: &Def) -> Result<Def, Error> {
-        let effects = self.effects.clone();
-        self.jacobian_with(normal, Checkpoints { option: self.checkpoint, effects: Some(&effects) })
+        let (effects, updates) = (self.effects.clone(), self.updates.clone());
+        let checkpoints = Checkpoints { option: self.checkpoint, effects: Some(&effects), updates: Some(&updates) };
+        self.jacobian_with(normal, checkpoints)
     }
 
     /// Returns the Jacobian of a definition in normal form, which reads all states of folds.

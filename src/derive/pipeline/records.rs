@@ -145,6 +145,7 @@ impl Pipeline {
                 halves_by_hand: &halves,
                 records: &records,
                 effects: &self.effects,
+                updates: &self.updates,
                 checkpoint: self.checkpoint,
             };
             let supply = &mut self.program.supply;

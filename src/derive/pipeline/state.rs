@@ -4,6 +4,7 @@ use super::bulk::InArrays;
 use super::nesting::choose_for_deep;
 use super::watch::{Observer, Watch};
 use crate::derive::call_order;
+use crate::derive::figures::checkpoints::updates::Updates;
 use crate::derive::passes::rules::EndlessRule;
 use crate::derive::recipes::When;
 use crate::derive::schedule::Strategies;
@@ -21,6 +22,8 @@ pub struct Pipeline {
     /// Definitions of the prelude that the program does not call so far.
     pub(in crate::derive) prelude: IndexMap<FunName, Def>,
     pub(in crate::derive) effects: Effects,
+    /// The functions that change a part of an argument.
+    pub(in crate::derive) updates: Updates,
     /// The derivation by which derivatives are made, where the program does not choose one.
     pub(super) derivation: Derivation,
     /// The states of folds that derivatives keep, where the program does not say.
@@ -68,6 +71,7 @@ impl Pipeline {
             checked;
         choose_for_deep(&program, derivation, &mut chosen);
         let effects = Effects::of(&program);
+        let updates = Updates::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
         let deriving_themselves = call_order::deriving_themselves(&program);
         let watch = Watch { effects: effects.clone(), ..Watch::default() };
@@ -75,6 +79,7 @@ impl Pipeline {
             program,
             prelude,
             effects,
+            updates,
             derivation,
             checkpoint,
             strategies,

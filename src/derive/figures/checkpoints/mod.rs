@@ -16,6 +16,7 @@
 
 pub mod segments;
 pub mod sweep;
+pub mod updates;
 
 use super::fig06_arrays::{compose, function};
 use super::fig06_jacobian::Nabla;
@@ -23,9 +24,9 @@ use super::fig12_15_folds::Recurrence;
 use crate::derive::passes::anf::normalise_block;
 use lm::prim::Prim;
 use lm::scope::renamed;
-use lm::term::{Binding, Expr, Op, Pattern, Supply, Var};
+use lm::term::{Binding, Expr, Op, Pattern, Var};
 use lm::types::Type;
-use segments::{Segmented, Segments};
+use segments::{Kept, Segmented, Segments, numbers, over_numbers};
 
 /// One segment.
 struct Segment {
@@ -56,12 +57,17 @@ impl Segments {
 }
 
 impl Segment {
+    /// Returns the recurrence of its steps, of which `states` are known.
+    fn recurrence<'a>(&'a self, fold: &'a Segmented, end: &'a Expr, states: &Expr) -> Recurrence<'a> {
+        let n = self.steps.clone();
+        Recurrence { n, states: states.clone(), start: &self.start, end, f: fold.f, over: Some(fold.v) }
+    }
+
     /// Returns the numbers of the steps but the last one.
     fn numbers(&self, cx: &mut Nabla) -> Expr {
-        let i = cx.supply.fresh("i", Type::Integer);
-        let number = Expr::prim(Prim::Add, [self.first.clone(), Expr::var(&i)]);
         let count = cx.bind_as("k", Expr::prim(Prim::Sub, [self.steps.clone(), Expr::integer(1)]));
-        cx.bind_as("numbers", Expr::prim(Prim::Build, [count, Expr::lam(i, number)]))
+        let numbers = numbers(&self.first, &count, cx.supply);
+        cx.bind_as("numbers", numbers)
     }
 }
 
@@ -71,22 +77,48 @@ impl Nabla<'_> {
         let value = self.out.pop().expect("the value was bound");
         let segments = fold.bind(&mut self.out, self.supply, value.rhs.span());
         self.out.push(Binding { pattern: Pattern::Var(y.clone()), rhs: segments.last() });
-        let nothing = Expr::tuple([]);
-        let end = Expr::tuple([Expr::var(y), nothing]);
+        let end = Expr::tuple([Expr::var(y), Expr::tuple([])]);
+        let map = match &segments.kept {
+            None => self.all_segments(fold, &segments, &end)?,
+            Some(kept) => self.segments_and_last(fold, &segments, kept, &end)?,
+        };
+        Ok(compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]), map))
+    }
+
+    /// The map of all segments, but for the last one if its states are kept; `end` has the state behind them.
+    fn all_segments(&mut self, fold: &Segmented, segments: &Segments, end: &Expr) -> Result<Expr, String> {
         let r = Recurrence {
             n: segments.count.clone(),
             states: segments.states.clone(),
             start: fold.a,
-            end: &end,
+            end,
             f: fold.f,
             over: Some(fold.v),
         };
         let j = self.supply.fresh("j", Type::Integer);
         let outer = std::mem::take(&mut self.out);
-        let map = self.segment_map(fold, &segments, &j);
+        let map = self.segment_map(fold, segments, &j);
         let bindings = std::mem::replace(&mut self.out, outer);
-        let map = self.steps(&r, j, Expr::block(bindings, map?))?;
-        Ok(compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]), map))
+        self.steps(&r, j, Expr::block(bindings, map?))
+    }
+
+    /// The map of the segments before the last one, and then of the last one, whose states are known.
+    fn segments_and_last(
+        &mut self,
+        fold: &Segmented,
+        segments: &Segments,
+        kept: &Kept,
+        end: &Expr,
+    ) -> Result<Expr, String> {
+        let start = Expr::var(&kept.start);
+        let before = Expr::tuple([start.clone(), Expr::tuple([])]);
+        let map = self.all_segments(fold, segments, &before)?;
+        self.bind_map(&kept.start, compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&before)]), map));
+        let segment =
+            Segment { first: kept.first.clone(), steps: kept.steps.clone(), start, end: Expr::get(1, end.clone()) };
+        let (i, step) = self.step_of(fold, &segment, end, &kept.states)?;
+        let r = segment.recurrence(fold, end, &kept.states);
+        self.steps(&r, i, step)
     }
 
     /// Returns S(j); its values go to `out`.
@@ -101,22 +133,27 @@ impl Nabla<'_> {
         };
         let states = self.bind_as("states", states);
         let end = Expr::tuple([segment.end.clone(), Expr::tuple([])]);
-        let r = Recurrence {
-            n: segment.steps.clone(),
-            states: states.clone(),
-            start: &segment.start,
-            end: &end,
-            f: fold.f,
-            over: Some(fold.v),
-        };
+        let (i, step) = self.step_of(fold, &segment, &end, &states)?;
+        Ok(self.all_steps(&segment.recurrence(fold, &end, &states), i, step))
+    }
+
+    /// Returns the map of step i of a segment, with i.
+    fn step_of(
+        &mut self,
+        fold: &Segmented,
+        segment: &Segment,
+        end: &Expr,
+        states: &Expr,
+    ) -> Result<(Var, Expr), String> {
+        let r = segment.recurrence(fold, end, states);
         let [i, place] = ["i", "place"].map(|name| self.supply.fresh(name, Type::Integer));
-        let mut inner = self.step(&r, &place, Expr::prim(Prim::Index, [Expr::var(&i), states]))?;
+        let mut inner = self.step(&r, &place, Expr::prim(Prim::Index, [Expr::var(&i), states.clone()]))?;
         let result = inner.nabla_block(function(fold.f).1)?;
         let result = Expr::prim(Prim::LmVCat, [result, inner.zero(&Expr::tuple([]))]);
-        let number = Expr::prim(Prim::Add, [segment.first, Expr::var(&i)]);
+        let number = Expr::prim(Prim::Add, [segment.first.clone(), Expr::var(&i)]);
         let number = Binding { pattern: Pattern::Var(place), rhs: number };
         let bindings = [vec![number], std::mem::take(&mut inner.out)].concat();
-        Ok(self.all_steps(&r, i, Expr::block(bindings, result)))
+        Ok((i, Expr::block(bindings, result)))
     }
 
     /// ∇ of `$states`, by the states of all steps.
@@ -140,16 +177,4 @@ impl Nabla<'_> {
         self.binding(&Binding { pattern: Pattern::Var(same.clone()), rhs: result.clone() })?;
         Ok(self.variable(&same, &Expr::var(y)))
     }
-}
-
-/// Returns the step of a fold over v as the step of a fold over the numbers of elements of v.
-fn over_numbers(f: &Expr, v: &Expr, supply: &mut Supply) -> Expr {
-    let f = renamed(f, supply);
-    let (p, body) = function(&f);
-    let state = p.ty().as_tuple().expect("a state and an element")[0].clone();
-    let q = supply.fresh("q", Type::tuple([state, Type::Integer]));
-    let element = Expr::prim(Prim::Index, [Expr::get(2, Expr::var(&q)), v.clone()]);
-    let pair = Expr::tuple([Expr::get(1, Expr::var(&q)), element]);
-    let body = Expr::block(vec![Binding { pattern: Pattern::Var(p.clone()), rhs: pair }], body.clone());
-    Expr::lam(q, body)
 }

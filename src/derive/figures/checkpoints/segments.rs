@@ -1,6 +1,8 @@
 //! Says which folds are differentiated in segments, and binds the states that are kept between segments.
 
+use super::updates::Updates;
 use crate::derive::Checkpoint;
+use crate::derive::figures::fig06_arrays::function;
 use crate::derive::passes::anf::normalise_block;
 use lm::effect::Effects;
 use lm::prim::Prim;
@@ -16,6 +18,8 @@ pub struct Checkpoints<'a> {
     pub option: Checkpoint,
     /// The functions with effects, if they are known. A step with an effect must not run again.
     pub effects: Option<&'a Effects>,
+    /// The functions that change a part of an argument, if they are known.
+    pub updates: Option<&'a Updates>,
 }
 
 /// A fold that is differentiated in segments.
@@ -32,6 +36,9 @@ enum Schedule {
     Sqrt,
     /// One, while the states take no more memory than a budget; then the square root.
     Auto,
+    /// All, while the states take no more memory than a budget; then the square root. The last segment keeps its states
+    /// when they are first computed.
+    AutoInPlace,
     /// As many as so many states allow.
     States(Expr),
 }
@@ -46,8 +53,22 @@ pub(super) struct Segments {
     pub(super) slots: Option<Expr>,
     /// The states before each segment, and the last one.
     pub(super) states: Expr,
-    /// The number of segments.
+    /// The number of segments, but for the last one if that is `kept`.
     pub(super) count: Expr,
+    /// The last segment, where its states are kept when they are first computed.
+    pub(super) kept: Option<Kept>,
+}
+
+/// The last segment, with its states.
+pub(super) struct Kept {
+    /// The number of its first step.
+    pub(super) first: Expr,
+    /// The number of its steps.
+    pub(super) steps: Expr,
+    /// The state before it.
+    pub(super) start: Var,
+    /// All states in it, and the last one.
+    pub(super) states: Expr,
 }
 
 impl Checkpoints<'_> {
@@ -57,7 +78,10 @@ impl Checkpoints<'_> {
         let (schedule, fold) = match (p, args.as_slice(), self.option) {
             (Prim::Checkpoint, [k, fold @ ..], _) => (Schedule::States(k.clone()), fold),
             (Prim::Fold, fold, Checkpoint::Sqrt) => (Schedule::Sqrt, fold),
-            (Prim::Fold, fold, Checkpoint::Auto) if e.ty().mentions_array() => (Schedule::Auto, fold),
+            (Prim::Fold, fold, Checkpoint::Auto) if e.ty().mentions_array() => {
+                let is_in_place = self.updates.is_some_and(|updates| updates.change(&fold[0]));
+                (if is_in_place { Schedule::AutoInPlace } else { Schedule::Auto }, fold)
+            }
             (Prim::Fold, fold, Checkpoint::States(k)) => (Schedule::States(Expr::integer(i64::from(k))), fold),
             _ => return None,
         };
@@ -114,17 +138,14 @@ pub fn without_checkpoints(e: &Expr) -> Expr {
 impl Segmented<'_> {
     /// Binds the states that are kept.
     pub(super) fn bind(&self, out: &mut Vec<Binding>, supply: &mut Supply, span: Span) -> Segments {
-        let mut bind = |name: &str, rhs: Expr, supply: &mut Supply| {
-            let x = supply.fresh(name, rhs.ty().clone());
-            let (inner, result) = rhs.as_block();
-            out.extend(inner.iter().cloned());
-            out.push(Binding { pattern: Pattern::Var(x.clone()), rhs: result.clone() });
-            Expr::var(&x)
-        };
+        if matches!(self.schedule, Schedule::AutoInPlace) {
+            return self.bind_in_place(out, supply, span);
+        }
+        let mut bind = |name: &str, rhs: Expr, supply: &mut Supply| bind(name, rhs, out, supply);
         let n = bind("n", Expr::prim(Prim::Size, [self.v.clone()]), supply);
         let (stride, slots) = match &self.schedule {
             Schedule::Sqrt => (library("$sqrt_stride", vec![n.clone()]), None),
-            Schedule::Auto => {
+            Schedule::Auto | Schedule::AutoInPlace => {
                 let bytes = bytes(self.a, supply);
                 let bytes = bind("bytes", normalise_block(&bytes, supply), supply);
                 (library("$auto_stride", vec![n.clone(), bytes]), None)
@@ -140,13 +161,59 @@ impl Segmented<'_> {
         let states = bind("states", states, supply);
         let count = Expr::prim(Prim::Size, [states.clone()]);
         let count = bind("m", Expr::prim(Prim::Sub, [count, Expr::integer(1)]), supply);
-        Segments { n, stride, slots, states, count }
+        Segments { n, stride, slots, states, count, kept: None }
     }
+
+    /// Binds the states between segments, and those of the last segment.
+    fn bind_in_place(&self, out: &mut Vec<Binding>, supply: &mut Supply, span: Span) -> Segments {
+        let n = bind("n", Expr::prim(Prim::Size, [self.v.clone()]), out, supply);
+        let bytes = bytes(self.a, supply);
+        let bytes = bind("bytes", normalise_block(&bytes, supply), out, supply);
+        let stride = bind("stride", library("$in_place_stride", vec![n.clone(), bytes]), out, supply);
+        let first = bind("first", library("$before_last", vec![n.clone(), stride.clone()]), out, supply);
+        let numbers = numbers(&Expr::integer(0), &first, supply);
+        let numbers = bind("numbers", numbers, out, supply);
+        let step = over_numbers(self.f, self.v, supply);
+        let states = Expr::prim(Prim::States, [stride.clone(), step, self.a.clone(), numbers]).at(span);
+        let states = bind("states", states, out, supply);
+        let count = Expr::prim(Prim::Size, [states.clone()]);
+        let count = bind("m", Expr::prim(Prim::Sub, [count, Expr::integer(1)]), out, supply);
+        let start = supply.fresh("start", self.a.ty().clone());
+        let rhs = Expr::prim(Prim::Index, [count.clone(), states.clone()]);
+        out.push(Binding { pattern: Pattern::Var(start.clone()), rhs });
+        let steps = bind("steps", Expr::prim(Prim::Sub, [n.clone(), first.clone()]), out, supply);
+        let numbers = self::numbers(&first, &steps, supply);
+        let numbers = bind("numbers", numbers, out, supply);
+        let step = over_numbers(self.f, self.v, supply);
+        let all = Expr::prim(Prim::Scanl, [step, Expr::var(&start), numbers]).at(span);
+        let all = bind("all", all, out, supply);
+        let kept = Some(Kept { first, steps, start, states: all });
+        Segments { n, stride, slots: None, states, count, kept }
+    }
+}
+
+/// Binds a term to a fresh variable.
+fn bind(name: &str, rhs: Expr, out: &mut Vec<Binding>, supply: &mut Supply) -> Expr {
+    let x = supply.fresh(name, rhs.ty().clone());
+    let (inner, result) = rhs.as_block();
+    out.extend(inner.iter().cloned());
+    out.push(Binding { pattern: Pattern::Var(x.clone()), rhs: result.clone() });
+    Expr::var(&x)
+}
+
+/// Returns the numbers of so many steps from the first one on.
+pub(super) fn numbers(first: &Expr, count: &Expr, supply: &mut Supply) -> Expr {
+    let i = supply.fresh("i", Type::Integer);
+    let number = Expr::prim(Prim::Add, [first.clone(), Expr::var(&i)]);
+    Expr::prim(Prim::Build, [count.clone(), Expr::lam(i, number)])
 }
 
 impl Segments {
     /// Returns the last state: the value of the fold.
     pub(super) fn last(&self) -> Expr {
+        if let Some(Kept { steps, states, .. }) = &self.kept {
+            return Expr::prim(Prim::Index, [steps.clone(), states.clone()]);
+        }
         Expr::prim(Prim::Index, [self.count.clone(), self.states.clone()])
     }
 }
@@ -189,4 +256,16 @@ fn scalars(ty: &Type) -> i64 {
 pub(super) fn library(name: &str, args: Vec<Expr>) -> Expr {
     let params = args.iter().map(|_| Type::Integer).collect();
     Expr::app(Op::Call(Arc::new(Fun { name: FunName::base(name), params, result: Type::Integer })), args)
+}
+
+/// Returns the step of a fold over v as the step of a fold over the numbers of elements of v.
+pub(super) fn over_numbers(f: &Expr, v: &Expr, supply: &mut Supply) -> Expr {
+    let f = renamed(f, supply);
+    let (p, body) = function(&f);
+    let state = p.ty().as_tuple().expect("a state and an element")[0].clone();
+    let q = supply.fresh("q", Type::tuple([state, Type::Integer]));
+    let element = Expr::prim(Prim::Index, [Expr::get(2, Expr::var(&q)), v.clone()]);
+    let pair = Expr::tuple([Expr::get(1, Expr::var(&q)), element]);
+    let body = Expr::block(vec![Binding { pattern: Pattern::Var(p.clone()), rhs: pair }], body.clone());
+    Expr::lam(q, body)
 }

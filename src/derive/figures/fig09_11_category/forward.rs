@@ -23,7 +23,6 @@ use super::reverse::{Reverse, component};
 use super::slots::{Slot, chosen, constant, targets, values, varying};
 use super::tape::{Bound, Choice, Cotangent, Inner, Part, Step, Tape, Targets};
 use super::{Def, Term, back};
-use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_arrays::{at, element, tuple_or_one};
 use crate::derive::figures::fig06_jacobian::{Nabla, can_be_bound, is_between_values, is_zero, refused};
 use crate::derive::figures::records::{Callees, Failure, Recorded, Recorder, apart, jacobian_at_value};
@@ -43,7 +42,7 @@ pub fn split(def: &Def, supply: &mut Supply, callees: &Callees) -> Result<Record
     let varying: Vec<Path> =
         name.varying().map_or_else(|| (1..=def.params.len()).map(|i| vec![i]).collect(), <[Path]>::to_vec);
     let mut cx = Nabla::new(supply, Expr::tuple([]), callees.by_hand);
-    cx.checkpoints = Checkpoints { option: callees.checkpoint, effects: Some(callees.effects) };
+    cx.checkpoints = callees.checkpoints();
     let mut recorder = Recorder { name, cx, callees, unknown: &mut unknown };
     let slot = |(i, x): (usize, &Var)| {
         let varies = x.ty().is_differentiable() && varying.iter().any(|path| path[0] == i + 1);

@@ -26,6 +26,7 @@ pub mod plan;
 pub(in crate::derive::figures) use branches::Readers;
 
 use super::checkpoints::segments::Checkpoints;
+use super::checkpoints::updates::Updates;
 use super::fig06_jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_values, is_zero, refused};
 use crate::derive::Checkpoint;
 use lm::destination::selection;
@@ -58,8 +59,17 @@ pub struct Callees<'a> {
     pub records: &'a FxHashMap<FunName, Record>,
     /// The functions with effects, such as printing.
     pub effects: &'a Effects,
+    /// The functions that change a part of an argument.
+    pub updates: &'a Updates,
     /// The states of folds that are kept, where the program does not say.
     pub checkpoint: Checkpoint,
+}
+
+impl<'a> Callees<'a> {
+    /// Returns the choice of states.
+    pub(in crate::derive::figures) fn checkpoints(&self) -> Checkpoints<'a> {
+        Checkpoints { option: self.checkpoint, effects: Some(self.effects), updates: Some(self.updates) }
+    }
 }
 
 /// The reason why there is no result.
@@ -76,7 +86,7 @@ pub enum Failure {
 pub fn recorded(def: &Def, supply: &mut Supply, callees: &Callees) -> Result<Recorded, Failure> {
     let mut unknown = Vec::new();
     let mut cx = Nabla::of_parameters(def, supply, callees.by_hand);
-    cx.checkpoints = Checkpoints { option: callees.checkpoint, effects: Some(callees.effects) };
+    cx.checkpoints = callees.checkpoints();
     let mut recorder = Recorder { name: &def.fun.name, cx, callees, unknown: &mut unknown };
     let parts = recorder.parts(&def.body, true).map_err(|reason| Failure::NotDifferentiable(refused(def, reason)))?;
     is_between_values(def).map_err(Failure::NotDifferentiable)?;

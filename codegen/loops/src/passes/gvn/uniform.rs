@@ -13,21 +13,18 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, summaries: &[Summa
     let mut finder = UniformFinder::default();
     finder.set(&function.params);
     finder.collect_in_block(&function.body, &|x| function.locals[x.0 as usize].ty.element().is_some());
-    let mut values: FxHashMap<Local, Option<Operand>> = FxHashMap::default();
-    function.body.visit(&mut |stmt| {
-        for b in stmt.writes().into_iter().chain(stmt.hands_over(summaries)) {
-            let stored = if let Stmt::Memory(Memory::Store(_, _, a)) = stmt { Some(a.clone()) } else { None };
-            let value = values.entry(b).or_insert_with(|| stored.clone());
-            if !value.as_ref().zip(stored.as_ref()).is_some_and(|(a, b)| a.same(b)) {
-                *value = None;
-            }
+    let mut uniform = own(function, aliases, summaries, &finder, &FxHashMap::default());
+    // What is stored may be an element of such a buffer: the sizes of the states of one fold after another.
+    while let elements = finder.elements_of(&uniform)
+        && !elements.is_empty()
+    {
+        let more = own(function, aliases, summaries, &finder, &elements);
+        let is_more = more.len() > uniform.len();
+        uniform = more;
+        if !is_more {
+            break;
         }
-    });
-    let is_alone = |b: Local| aliases.sharers(b).all(|x| x == b || !values.contains_key(&x));
-    let known = values.iter().filter_map(|(b, value)| Some((*b, value.clone()?)));
-    let is_made = |b: &Local| !finder.loaded.contains(b);
-    let own = known.filter(|(b, value)| is_made(b) && is_alone(*b) && finder.set_after(*b, value));
-    let mut uniform: FxHashMap<Local, Operand> = own.collect();
+    }
     let one_value = |x: &Local| {
         let roots = aliases.roots_of(*x);
         let mut made = roots.iter().map(|root| match root {
@@ -45,6 +42,32 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, summaries: &[Summa
     uniform
 }
 
+/// Returns the buffers that are made here, with the values that alone are stored in them, where some locals are known to
+/// be others.
+fn own(
+    function: &Function,
+    aliases: &Aliases,
+    summaries: &[Summary],
+    finder: &UniformFinder,
+    known: &FxHashMap<Local, Operand>,
+) -> FxHashMap<Local, Operand> {
+    let mut values: FxHashMap<Local, Option<Operand>> = FxHashMap::default();
+    function.body.visit(&mut |stmt| {
+        for b in stmt.writes().into_iter().chain(stmt.hands_over(summaries)) {
+            let stored = if let Stmt::Memory(Memory::Store(_, _, a)) = stmt { Some(a.clone()) } else { None };
+            let stored = stored.map(|a| a.local().and_then(|x| known.get(&x).cloned()).unwrap_or(a));
+            let value = values.entry(b).or_insert_with(|| stored.clone());
+            if !value.as_ref().zip(stored.as_ref()).is_some_and(|(a, b)| a.same(b)) {
+                *value = None;
+            }
+        }
+    });
+    let is_alone = |b: Local| aliases.sharers(b).all(|x| x == b || !values.contains_key(&x));
+    let known = values.iter().filter_map(|(b, value)| Some((*b, value.clone()?)));
+    let is_made = |b: &Local| !finder.loaded.contains(b);
+    known.filter(|(b, value)| is_made(b) && is_alone(*b) && finder.set_after(*b, value)).collect()
+}
+
 /// Holds the position of the statement that sets each local: its block, and its number in the block.
 #[derive(Default)]
 struct UniformFinder {
@@ -53,6 +76,8 @@ struct UniformFinder {
     around: FxHashMap<Local, Vec<usize>>,
     /// The buffers that are loaded.
     loaded: FxHashSet<Local>,
+    /// The numbers that are loaded, and from where.
+    elements: FxHashMap<Local, Local>,
     /// What is set in loops.
     in_loops: FxHashSet<Local>,
     /// How many loops there are around the statement at hand.
@@ -78,14 +103,21 @@ impl UniformFinder {
             if let Stmt::Memory(Memory::Alloc { buffer, .. }) = stmt {
                 self.around.insert(*buffer, self.blocks.clone());
             }
-            if let Stmt::Memory(Memory::Load(x, ..)) = stmt
-                && is_row(*x)
-            {
-                self.around.insert(*x, self.blocks.clone());
-                self.loaded.insert(*x);
+            if let Stmt::Memory(Memory::Load(x, b, _)) = stmt {
+                if is_row(*x) {
+                    self.around.insert(*x, self.blocks.clone());
+                    self.loaded.insert(*x);
+                } else {
+                    self.elements.extend(b.local().map(|b| (*x, b)));
+                }
             }
         }
         self.blocks.pop();
+    }
+
+    /// Returns the numbers that are loaded from some buffers, with their values.
+    fn elements_of(&self, uniform: &FxHashMap<Local, Operand>) -> FxHashMap<Local, Operand> {
+        self.elements.iter().filter_map(|(x, b)| Some((*x, uniform.get(b)?.clone()))).collect()
     }
 
     fn set(&mut self, xs: &[Local]) {
