@@ -3,11 +3,12 @@
 //! ```text
 //! zero a; s; n = alloc k; move n <- a; t                   =   zero a; s; t, with a for n          t does not use a
 //! b = alloc k; zero b; t; for i in 0..k { n[i] += b[i] }   =   t, with n for b                     t only adds to b and n
+//! n = alloc k; zero n; n[j] = x; for i in 0..k { n[i] += b[i] }   =   b[j] += x, with b for n        b is not used again
 //! ```
 //!
 //! Both buffers are made in one block with one number of elements, and nothing but loads, stores, additions, `zero` and
 //! `move` used the one that goes before. So no other local shows it. The allocation that comes first stays: it is
-//! released last. In the second line, terms are added up in another order. Lowering makes such buffers of sums of
+//! released last. In the second and third line, terms are added up in another order. Lowering makes such buffers of sums of
 //! tensors: a cotangent that comes from two uses of a value is one buffer. A copy of what was stored stays: `fusion` adds
 //! to its elements in registers.
 
@@ -26,7 +27,12 @@ pub(super) fn run(cx: &mut FunctionCx) {
 fn coalesce_in_block(block: &mut Block, may_reorder: bool, names: &mut FxHashMap<Local, Local>) {
     block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| coalesce_in_block(inner, may_reorder, names));
     while let Some(found) = Uses::of(block).find(may_reorder) {
-        let Coalesced { gone, buffer, by } = found;
+        let Coalesced { gone, added, buffer, by } = found;
+        if let Some(Stmt::Memory(memory)) = added.map(|at| &mut block.stmts[at])
+            && let Memory::Store(b, i, a) = memory.clone()
+        {
+            *memory = Memory::Add(b, i, a);
+        }
         let mut at = 0;
         block.stmts.retain(|_| {
             at += 1;
@@ -41,6 +47,8 @@ fn coalesce_in_block(block: &mut Block, may_reorder: bool, names: &mut FxHashMap
 /// A buffer that another one replaces, and the statements that are then gone.
 struct Coalesced {
     gone: Vec<usize>,
+    /// A store that is an addition then.
+    added: Option<usize>,
     buffer: Local,
     by: Local,
 }
@@ -79,7 +87,10 @@ impl<'a> Uses<'a> {
     fn find(&self, may_reorder: bool) -> Option<Coalesced> {
         let mut starts: Vec<usize> = self.allocs.values().copied().collect();
         starts.sort_unstable();
-        starts.into_iter().find_map(|at| self.copy(at).or_else(|| may_reorder.then(|| self.part(at)).flatten()))
+        starts.into_iter().find_map(|at| {
+            let sum = || self.part(at).or_else(|| self.sum_of_part(at));
+            self.copy(at).or_else(|| may_reorder.then(sum).flatten())
+        })
     }
 
     /// Returns the statements between two that mention a local.
@@ -119,7 +130,7 @@ impl<'a> Uses<'a> {
         let stays = keeps_memory(&stmts[at.min(start)..first]);
         // What was allocated first is released last.
         let (later, buffer, by) = if start < at { (at, buffer, by) } else { (start, by, buffer) };
-        stays.then(|| Coalesced { gone: vec![later, first], buffer, by })
+        stays.then(|| Coalesced { gone: vec![later, first], added: None, buffer, by })
     }
 
     /// Matches terms that are added up in a buffer of their own, and then added to another one.
@@ -132,14 +143,58 @@ impl<'a> Uses<'a> {
         let is_zero = matches!(&stmts[first],
             Stmt::Memory(Memory::Zero(b, n)) if b.local() == Some(buffer) && n.same(count));
         let Stmt::For(looped) = &stmts[last] else { return None };
-        let by = adds_all(looped, buffer, count).filter(|_| is_zero && first < last)?;
+        let by = adds_all(looped, count).filter(|(part, _)| is_zero && first < last && *part == buffer)?.1;
         let start = self.made(by, count).filter(|start| *start < at)?;
-        let only_adds =
-            [buffer, by].into_iter().all(|x| self.between(x, first, last).all(|stmt| is_worked_on(stmt, x, &is_add)));
+        let added = self.stored_first(buffer, uses);
+        let only_adds = [(buffer, added.unwrap_or(first)), (by, first)]
+            .into_iter()
+            .all(|(x, start)| self.between(x, start, last).all(|stmt| is_worked_on(stmt, x, &is_add)));
         let is_set = self.between(by, start, first).next().is_some();
         let alone = || self.between(by, start, first).all(|stmt| is_worked_on(stmt, by, &is_any));
         let stays = || keeps_memory(&stmts[start..last]) && !self.is_result(buffer);
-        (only_adds && is_set && alone() && stays()).then(|| Coalesced { gone: vec![at, first, last], buffer, by })
+        (only_adds && is_set && alone() && stays()).then(|| Coalesced {
+            gone: vec![at, first, last],
+            added,
+            buffer,
+            by,
+        })
+    }
+
+    /// Returns the store of the first term of a sum, which was zero before, where that is the second of its uses.
+    fn stored_first(&self, sum: Local, uses: &[usize]) -> Option<usize> {
+        let place = *uses.get(1)?;
+        let stmt = &self.block.stmts[place];
+        let is_store = matches!(stmt, Stmt::Memory(Memory::Store(b, ..)) if b.local() == Some(sum));
+        (is_store && is_worked_on(stmt, sum, &is_any)).then_some(place)
+    }
+
+    /// Matches a sum that begins with a few terms, and to which all of a buffer is then added that was made before.
+    fn sum_of_part(&self, at: usize) -> Option<Coalesced> {
+        let stmts = &self.block.stmts;
+        let (sum, count) = alloc(&stmts[at])?;
+        let uses = self.places.get(&sum)?;
+        let uses = &uses[uses.partition_point(|place| *place <= at)..];
+        let first = *uses.first()?;
+        let is_zero = matches!(&stmts[first],
+            Stmt::Memory(Memory::Zero(b, n)) if b.local() == Some(sum) && n.same(count));
+        let whole = |place: &usize| match &stmts[*place] {
+            Stmt::For(looped) => adds_all(looped, count).filter(|(_, to)| *to == sum).map(|(part, _)| (*place, part)),
+            _ => None,
+        };
+        let (last, part) = uses.iter().find_map(whole).filter(|_| is_zero)?;
+        let start = self.made(part, count).filter(|start| *start < at)?;
+        let added = self.stored_first(sum, uses);
+        let only_adds = self.between(sum, added.unwrap_or(first), last).all(|stmt| is_worked_on(stmt, sum, &is_add))
+            && self.between(part, at, last).all(|stmt| is_worked_on(stmt, part, &is_add));
+        let is_done = self.between(part, last, stmts.len()).next().is_none() && !self.is_result(part);
+        let alone = || self.between(part, start, at).all(|stmt| is_worked_on(stmt, part, &is_any));
+        let stays = || keeps_memory(&stmts[start..last]);
+        (only_adds && is_done && alone() && stays()).then(|| Coalesced {
+            gone: vec![at, first, last],
+            added,
+            buffer: sum,
+            by: part,
+        })
     }
 }
 
@@ -150,13 +205,13 @@ fn alloc(stmt: &Stmt) -> Option<(Local, &Operand)> {
     }
 }
 
-/// Matches `for i in 0..count { x = load part[i]; add sum[i] += x }`; gives the sum.
-fn adds_all(looped: &For, part: Local, count: &Operand) -> Option<Local> {
+/// Matches `for i in 0..count { x = load part[i]; add sum[i] += x }`; gives the part and the sum.
+fn adds_all(looped: &For, count: &Operand) -> Option<(Local, Local)> {
     let [Stmt::Memory(Memory::Load(x, b, i)), Stmt::Memory(Memory::Add(sum, j, a))] = &looped.body.stmts[..] else {
         return None;
     };
     let is_index = |i: &Operand| i.local() == Some(looped.index);
     let is_whole = looped.from.same(&Operand::Integer(0)) && looped.to.same(count) && looped.carried.is_empty();
-    let adds = b.local() == Some(part) && is_index(i) && is_index(j) && a.local() == Some(*x);
-    sum.local().filter(|sum| is_whole && adds && *sum != part)
+    let adds = is_index(i) && is_index(j) && a.local() == Some(*x);
+    b.local().zip(sum.local()).filter(|(part, sum)| is_whole && adds && sum != part)
 }

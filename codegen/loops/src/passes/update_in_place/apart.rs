@@ -21,7 +21,9 @@ pub(super) fn taken_out(body: &Block, kept: Local, locals: &mut Vec<LocalInfo>) 
     let (_, buffer) = all.remove(taken);
     let mut end = Vec::new();
     let mut build = Builder { locals };
-    if let [(x, one)] = all[..] {
+    if all.is_empty() {
+        end.push(then.stmts.remove(0));
+    } else if let [(x, one)] = all[..] {
         let above = build.local(Scalar::Bool.ty());
         end.push(Stmt::Memory(Memory::Above(above, one.into(), mark.into())));
         end.push(then.stmts.remove(0));

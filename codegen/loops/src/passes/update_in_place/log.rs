@@ -13,11 +13,12 @@
 //! it changes. These numbers are stored for each step, and the nest without values computes the same places again. The
 //! places in L follow each other as the stores do. A step that changes all elements is left alone: nothing is saved.
 
+use super::delay::made_later;
 use super::nest::Nest;
 use super::reader::{Reader, is_next, only_first, reader};
 use super::rewrite::{sink_loads, sink_store};
 use super::skeleton::{always_stores, are_set_before, change_stores, inputs, skeleton};
-use super::step::{Change, Step, own_loads};
+use super::step::{Change, Step, new_state, own_loads};
 use super::threading::{Leaf, Threading};
 use super::{First, Updater, tables};
 use crate::analyses::scopes::released;
@@ -49,7 +50,18 @@ impl Updater<'_> {
         results: &[Operand],
     ) {
         for i in (0..looped.carried.len()).rev() {
-            if let Some(log) = self.find_log(looped, i, out, rest, results) {
+            let mut log = self.find_log(looped, i, out, rest, results);
+            let state = looped.body.results[i].local().filter(|_| log.is_none());
+            if let Some((buffer, _)) = state.and_then(|x| new_state(&looped.body.stmts, x))
+                && let Some(body) = made_later(looped, looped.carried[i].0, buffer)
+            {
+                let before = std::mem::replace(&mut looped.body, body);
+                log = self.find_log(looped, i, out, rest, results);
+                if log.is_none() {
+                    looped.body = before;
+                }
+            }
+            if let Some(log) = log {
                 let is_used =
                     |x: Local| rest.iter().any(|stmt| stmt.mentions(x)) || results.iter().any(|a| a.local() == Some(x));
                 let is_final_used = is_used(looped.results[i]);
