@@ -1,13 +1,14 @@
 //! Finds steps of folds that change a part of an array.
 //!
 //! ```text
-//! s' = build (size s) (lam (i) (if c e (index i s)))       also by a helper function, or by a fold over elements
+//! s' = build (size s) (lam (i) (if c e (index i s)))       also by a helper function
 //! s' = s + build n (lam (i) (if c e 0))                    as by deltaVec
 //! ```
 //!
 //! Native code keeps only what such a step overwrites (`update_in_place` of the crate `loops`). So the states of such a
 //! fold are not kept whole where memory allows to keep what its steps overwrite. This only chooses between two forms of
-//! a derivative that mean the same: what is found, and what is not, changes no value.
+//! a derivative that mean the same: what is found, and what is not, changes no value. A step that is a fold itself is no
+//! such step: no log is made of it.
 
 use lm::prim::Prim;
 use lm::term::{Constant, Def, Expr, FunName, Kind, Op, Pattern, Program, Var};
@@ -166,10 +167,6 @@ impl Seen<'_> {
                     Is::Changed
                 }
             }
-            (Op::Prim(Prim::Fold | Prim::Checkpoint), [.., f, a, _]) => match self.value(a) {
-                Is::State | Is::Changed if self.changes(f) => Is::Changed,
-                _ => Is::Other,
-            },
             (Op::Call(f), args) => {
                 let name = f.name.as_written();
                 let changing = self.updates.changing.get(&name).map_or(&[][..], |changing| changing);

@@ -17,6 +17,7 @@
 
 mod apart;
 mod delay;
+mod last_state;
 mod log;
 mod nest;
 mod others;
@@ -92,6 +93,7 @@ impl Updater<'_> {
                 self.ranges.back_to(mark);
             }
             if let Stmt::For(looped) = &mut stmt {
+                last_state::forget_others(looped, &mut out, &mut rest, &mut block.results);
                 let is_used_later = |x: Local| {
                     rest.iter().any(|stmt| stmt.mentions(x)) || block.results.iter().any(|a| a.local() == Some(x))
                 };

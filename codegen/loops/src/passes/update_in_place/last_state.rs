@@ -1,0 +1,67 @@
+//! Drops tables of states of which only the last one is read: the loop gives it.
+//!
+//! ```text
+//! store T[0] = a; r = for k in 0..n carrying (s = a) { N = ..; store T[k + 1] = N; yield N }; t, with load T[n]
+//!   =  r = for k in 0..n carrying (s = a) { N = ..; yield N }; t, with r
+//! ```
+
+use super::reader::{is_next, only_first};
+use crate::ir::{For, Memory, Operand, Stmt};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Drops such tables of a loop, between the statements before it and those that follow.
+pub(super) fn forget_others(
+    looped: &mut For,
+    out: &mut Vec<Stmt>,
+    rest: &mut VecDeque<Stmt>,
+    results: &mut [Operand],
+) {
+    for i in 0..looped.carried.len() {
+        forget_table(looped, i, out, rest, results);
+    }
+}
+
+fn forget_table(
+    looped: &mut For,
+    i: usize,
+    out: &mut Vec<Stmt>,
+    rest: &mut VecDeque<Stmt>,
+    results: &mut [Operand],
+) -> Option<()> {
+    let (next, init) = (looped.body.results[i].local()?, looped.carried[i].1.clone());
+    let stmts = &looped.body.stmts;
+    let stores_next = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Store(_, _, a)) if a.local() == Some(next));
+    let record = stmts.iter().position(stores_next)?;
+    let Stmt::Memory(Memory::Store(table, at, _)) = &stmts[record] else { return None };
+    let table = table.local()?;
+    let is_alone = stmts.iter().enumerate().all(|(at, stmt)| at == record || !stmt.mentions(table));
+    let is_plain = looped.from.same(&Operand::Integer(0)) && !looped.on_threads && looped.lanes == 1;
+    let first = only_first(out, table, &init).filter(|_| is_alone && is_plain && is_next(&looped.body, at, looped.index))?;
+    let is_last = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(_, b, n)) if b.local() == Some(table) && n.same(&looped.to));
+    let is_result = results.iter().any(|a| a.local() == Some(table));
+    if is_result || !rest.iter().filter(|stmt| stmt.mentions(table)).all(is_last) {
+        return None;
+    }
+    let mut names = FxHashMap::default();
+    rest.retain(|stmt| match stmt {
+        Stmt::Memory(Memory::Load(x, b, _)) if b.local() == Some(table) => {
+            names.insert(*x, looped.results[i]);
+            false
+        }
+        _ => true,
+    });
+    looped.body.stmts.remove(record);
+    out.remove(first);
+    let rename = |a: &mut Operand| {
+        if let Some(x) = a.local().and_then(|x| names.get(&x)) {
+            *a = (*x).into();
+        }
+    };
+    for stmt in rest.iter_mut() {
+        stmt.operands_mut().into_iter().for_each(rename);
+        stmt.blocks_mut().for_each(|block| block.change_operands(&mut { rename }));
+    }
+    results.iter_mut().for_each(rename);
+    Some(())
+}
