@@ -10,7 +10,9 @@
 //! `move` used the one that goes before. So no other local shows it. The allocation that comes first stays: it is
 //! released last. In the second and third line, terms are added up in another order. Lowering makes such buffers of sums of
 //! tensors: a cotangent that comes from two uses of a value is one buffer. A copy of what was stored stays: `fusion` adds
-//! to its elements in registers.
+//! to its elements in registers. `arms` does the same to buffers that conditionals give.
+
+mod arms;
 
 use super::pass::FunctionCx;
 use crate::analyses::scopes::keeps_memory;
@@ -26,6 +28,17 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 fn coalesce_in_block(block: &mut Block, may_reorder: bool, names: &mut FxHashMap<Local, Local>) {
     block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| coalesce_in_block(inner, may_reorder, names));
+    if may_reorder {
+        arms::split_sums(block);
+    }
+    coalesce_all(block, may_reorder, names);
+    // A sum may be one of these by now, and what is left of another one.
+    while may_reorder && arms::add_in_arms(block) {
+        coalesce_all(block, may_reorder, names);
+    }
+}
+
+fn coalesce_all(block: &mut Block, may_reorder: bool, names: &mut FxHashMap<Local, Local>) {
     while let Some(found) = Uses::of(block).find(may_reorder) {
         let Coalesced { gone, added, buffer, by } = found;
         if let Some(Stmt::Memory(memory)) = added.map(|at| &mut block.stmts[at])
