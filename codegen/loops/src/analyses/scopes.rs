@@ -1,6 +1,6 @@
 //! Recognises the ends of scopes, as lowering makes them.
 
-use crate::ir::{Local, Memory, Operand, Stmt};
+use crate::ir::{Local, Memory, Op, Operand, Stmt};
 
 /// A conditional that gives a buffer, or a copy of it: `if above { c = alloc n; move c <- b; yield c } else { yield b }`.
 pub struct Kept {
@@ -49,6 +49,24 @@ pub fn kept_several(stmt: &Stmt) -> Option<KeptSeveral> {
     };
     let kept = copies.chunks(2).zip(xs.iter().zip(&then.results)).map(copied).collect::<Option<Vec<_>>>()?;
     (copies.len() == 2 * xs.len()).then_some(KeptSeveral { mark: m.local()?, kept })
+}
+
+/// Drops what only the condition of a choice needs, from the statements before its place. Returns the place then.
+pub fn drop_question(stmts: &mut Vec<Stmt>, mut at: usize, condition: &Operand) -> usize {
+    let mut waiting: Vec<Local> = condition.local().into_iter().collect();
+    while let Some(x) = waiting.pop() {
+        let Some(set) = stmts.iter().position(|stmt| stmt.targets().contains(&x)) else { continue };
+        let is_question =
+            matches!(stmts[set], Stmt::Let(_, Op::And, _) | Stmt::Memory(Memory::Above(..) | Memory::Before(..)));
+        if is_question && !stmts.iter().any(|stmt| stmt.mentions(x)) {
+            let gone = stmts.remove(set);
+            at -= usize::from(set < at);
+            if let Stmt::Let(_, _, args) = gone {
+                waiting.extend(args.iter().filter_map(Operand::local));
+            }
+        }
+    }
+    at
 }
 
 /// Returns whether statements release nothing that was there before them.

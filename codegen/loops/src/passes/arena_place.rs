@@ -14,7 +14,7 @@
 //! Memory may be exhausted earlier in a scope than before, but not by more.
 
 use super::pass::FunctionCx;
-use crate::analyses::scopes::{Kept, KeptSeveral, kept, kept_several};
+use crate::analyses::scopes::{Kept, KeptSeveral, drop_question, kept, kept_several};
 use crate::ir::{Block, Local, LocalInfo, MOST_ELEMENTS, Memory, Op, Operand, Stmt};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -93,33 +93,31 @@ impl Placer<'_> {
                     i -= 1;
                 }
                 None => {
-                    self.place_several(block, i);
-                    i += 1;
+                    i = self.place_several(block, i).unwrap_or(i) + 1;
                 }
             }
         }
     }
 
     /// Handles a scope that ends with a statement that keeps several buffers. They are allocated before the scope,
-    /// which releases the rest.
-    fn place_several(&mut self, block: &mut Block, choice: usize) {
-        let Some(KeptSeveral { mark: m, kept }) = kept_several(&block.stmts[choice]) else { return };
+    /// which releases the rest. Returns where it releases then.
+    fn place_several(&mut self, block: &mut Block, choice: usize) -> Option<usize> {
+        let KeptSeveral { mark: m, kept } = kept_several(&block.stmts[choice])?;
         let stmts = &block.stmts[..choice];
-        let Some(mark) = stmts.iter().rposition(|s| matches!(s, Stmt::Memory(Memory::Mark(x)) if *x == m)) else {
-            return;
-        };
+        let mark = stmts.iter().rposition(|s| matches!(s, Stmt::Memory(Memory::Mark(x)) if *x == m))?;
         // What was there before the mark stays where it is.
         let is_made = |buffer: &Local| stmts[mark..].iter().any(|stmt| stmt.targets().contains(buffer));
         let made: Vec<Local> = kept.iter().map(|(_, buffer)| *buffer).filter(is_made).collect();
-        let places = made.iter().map(|buffer| self.movable(stmts, mark, *buffer)).collect::<Option<Vec<_>>>();
-        let Some(places) = places else { return };
+        let places = made.iter().map(|buffer| self.movable(stmts, mark, *buffer)).collect::<Option<Vec<_>>>()?;
         let allocs: BTreeSet<usize> = places.iter().map(|made| made.alloc).collect();
         if allocs.len() != made.len() {
-            return;
+            return None;
         }
-        block.stmts[choice] = Stmt::Memory(Memory::Release(m.into()));
+        let end = Stmt::Memory(Memory::Release(m.into()));
+        let Stmt::If(_, condition, ..) = std::mem::replace(&mut block.stmts[choice], end) else { return None };
         to_mark(block, mark, places.iter().flat_map(MovedAlloc::statements).collect::<BTreeSet<_>>());
         self.replaced.extend(kept.into_iter().map(|(result, buffer)| (result, buffer.into())));
+        Some(drop_question(&mut block.stmts, choice, &condition))
     }
 
     /// Returns where a buffer is made that may be made at a mark as well.

@@ -27,8 +27,10 @@ pub(super) fn run(cx: &mut ModuleCx) {
         let mut ended = FxHashSet::default();
         find_ended(&function.body, !inner.contains(&FunId(i)), &mut ended);
         if !ended.is_empty() {
-            let mut opener = Opener { ended: &ended, replaced: FxHashMap::default() };
+            let (replaced, unasked) = (FxHashMap::default(), FxHashSet::default());
+            let mut opener = Opener { ended: &ended, replaced, unasked };
             opener.end_scopes_in_block(&mut function.body);
+            opener.drop_unasked(&mut function.body);
             function.body.change_operands(&mut |a| opener.replace(a));
         }
     }
@@ -104,6 +106,8 @@ struct Opener<'a> {
     ended: &'a FxHashSet<Local>,
     /// Maps the locals set at the ends of removed scopes to their values.
     replaced: FxHashMap<Local, Operand>,
+    /// What only a question asked that is answered.
+    unasked: FxHashSet<Local>,
 }
 
 impl Opener<'_> {
@@ -132,6 +136,7 @@ impl Opener<'_> {
                 }
                 Stmt::Let(x, Op::And, args) if args.iter().any(is_false) => {
                     self.replaced.insert(*x, Operand::Bool(false));
+                    self.unasked.extend(args.iter().filter_map(Operand::local));
                 }
                 Stmt::If(xs, condition, _, other) if is_false(condition) && other.stmts.is_empty() => {
                     self.replaced.extend(xs.iter().copied().zip(other.results.iter().cloned()));
@@ -139,6 +144,14 @@ impl Opener<'_> {
                 _ => return true,
             }
             false
+        });
+    }
+
+    /// Drops questions whose answers nothing uses: other passes would take them for uses of the buffers.
+    fn drop_unasked(&self, block: &mut Block) {
+        block.stmts.retain_mut(|stmt| {
+            stmt.blocks_mut().for_each(|inner| self.drop_unasked(inner));
+            !matches!(stmt, Stmt::Memory(Memory::Before(x, ..)) if self.unasked.contains(x))
         });
     }
 

@@ -5,7 +5,7 @@
 //!   =  y = c above m; release m; c' = if y { (copy of c) } else { c };  b' := b
 //! ```
 
-use crate::analyses::scopes::{KeptSeveral, kept_several};
+use crate::analyses::scopes::{KeptSeveral, drop_question, kept_several};
 use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -55,24 +55,6 @@ pub(super) fn taken_out(body: &Block, kept: Local, locals: &mut Vec<LocalInfo>) 
     body.stmts.splice(before..before, end);
     body.rename(&FxHashMap::from_iter([(kept, buffer)]));
     Some(body)
-}
-
-/// Drops what only the condition of a choice needs, from the statements before its place. Returns the place then.
-fn drop_question(stmts: &mut Vec<Stmt>, mut at: usize, condition: &Operand) -> usize {
-    let mut waiting: Vec<Local> = condition.local().into_iter().collect();
-    while let Some(x) = waiting.pop() {
-        let Some(set) = stmts.iter().position(|stmt| stmt.targets().contains(&x)) else { continue };
-        let is_question =
-            matches!(stmts[set], Stmt::Let(_, Op::And, _) | Stmt::Memory(Memory::Above(..) | Memory::Before(..)));
-        if is_question && !stmts.iter().any(|stmt| stmt.mentions(x)) {
-            let gone = stmts.remove(set);
-            at -= usize::from(set < at);
-            if let Stmt::Let(_, _, args) = gone {
-                waiting.extend(args.iter().filter_map(Operand::local));
-            }
-        }
-    }
-    at
 }
 
 /// Drops copies of a block that nothing uses any more.
