@@ -8,10 +8,12 @@
 
 use super::nest::Nest;
 use super::slice::Slice;
+use crate::analyses::worked_on::{is_any, is_worked_on};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Stmt};
 
-/// Returns the body of a loop with the new state made later; none if it is the last that is done to the old one.
-pub(super) fn made_later(looped: &For, old: Local, buffer: Local) -> Option<Block> {
+/// Returns the body of a loop with the new state made later; none if it is the last that is done to the old one. `out`
+/// comes before the loop.
+pub(super) fn made_later(looped: &For, old: Local, buffer: Local, out: &[Stmt]) -> Option<Block> {
     let stmts = &looped.body.stmts;
     let is_alloc = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer);
     let alloc = stmts.iter().position(is_alloc)?;
@@ -20,15 +22,27 @@ pub(super) fn made_later(looped: &For, old: Local, buffer: Local) -> Option<Bloc
     let (moved, between) = (&stmts[nest], &stmts[nest + 1..=last]);
     let targets = moved.targets();
     let is_apart = |stmt: &Stmt| !stmt.mentions(buffer) && !targets.iter().any(|x| stmt.mentions(*x));
-    let writes_apart = between.iter().all(|stmt| only_writes(stmt, &|b| !moved.mentions(b)));
+    let is_own = |b: Local| is_own(b, out, &stmts[..=last]);
+    let writes_apart = between.iter().all(|stmt| only_writes(stmt, &|b| !moved.mentions(b) && is_own(b)));
+    let is_unread = |b: Local| b == buffer || !between.iter().any(|stmt| stmt.mentions(b)) && is_own(b);
     let may_stop = may_stop(moved) && between.iter().any(may_stop);
-    if !matches!(moved, Stmt::For(_)) || !between.iter().all(is_apart) || !writes_apart || may_stop {
+    if !matches!(moved, Stmt::For(_)) || may_stop || !between.iter().all(is_apart) {
+        return None;
+    }
+    if !writes_apart || !only_writes(moved, &is_unread) {
         return None;
     }
     let mut body = looped.body.clone();
     let moved = [body.stmts.remove(alloc), body.stmts.remove(nest - 1)];
     body.stmts.splice(last - 1..last - 1, moved);
     Some(body)
+}
+
+/// Returns whether a buffer is made here, and no other local shows it by the end of these statements.
+fn is_own(b: Local, out: &[Stmt], stmts: &[Stmt]) -> bool {
+    let mut all = out.iter().chain(stmts);
+    let is_made = all.any(|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == b));
+    is_made && all.all(|stmt| is_worked_on(stmt, b, &is_any))
 }
 
 /// Returns whether a statement calls nothing, leaves the arena's top above what there is, and writes only allowed

@@ -53,7 +53,7 @@ impl Updater<'_> {
             let mut log = self.find_log(looped, i, out, rest, results);
             let state = looped.body.results[i].local().filter(|_| log.is_none());
             if let Some((buffer, _)) = state.and_then(|x| new_state(&looped.body.stmts, x))
-                && let Some(body) = made_later(looped, looped.carried[i].0, buffer)
+                && let Some(body) = made_later(looped, looped.carried[i].0, buffer, out)
             {
                 let before = std::mem::replace(&mut looped.body, body);
                 log = self.find_log(looped, i, out, rest, results);

@@ -137,7 +137,7 @@ impl Updater<'_> {
         let body = next(looped).and_then(|next| apart::taken_out(&looped.body, next, self.locals));
         change(looped, body);
         let state = next(looped).and_then(|next| step::new_state(&looped.body.stmts, next));
-        let body = state.and_then(|(buffer, _)| delay::made_later(looped, old, buffer));
+        let body = state.and_then(|(buffer, _)| delay::made_later(looped, old, buffer, out));
         change(looped, body);
         let body = if self.may_reorder { delay::loaded_before(looped, old, self.locals) } else { None };
         change(looped, body);
