@@ -57,10 +57,9 @@ impl Segments {
 }
 
 impl Segment {
-    /// Returns the recurrence of its steps, of which `states` are known.
-    fn recurrence<'a>(&'a self, fold: &'a Segmented, end: &'a Expr, states: &Expr) -> Recurrence<'a> {
-        let n = self.steps.clone();
-        Recurrence { n, states: states.clone(), start: &self.start, end, f: fold.f, over: Some(fold.v) }
+    /// Returns the recurrence of its steps f over v, of which `states` are known.
+    fn recurrence<'a>(&'a self, [f, v]: [&'a Expr; 2], end: &'a Expr, states: &Expr) -> Recurrence<'a> {
+        Recurrence { n: self.steps.clone(), states: states.clone(), start: &self.start, end, f, over: Some(v) }
     }
 
     /// Returns the numbers of the steps but the last one.
@@ -116,8 +115,9 @@ impl Nabla<'_> {
         self.bind_map(&kept.start, compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&before)]), map));
         let segment =
             Segment { first: kept.first.clone(), steps: kept.steps.clone(), start, end: Expr::get(1, end.clone()) };
-        let (i, step) = self.step_of(fold, &segment, end, &kept.states)?;
-        let r = segment.recurrence(fold, end, &kept.states);
+        let again = renamed(fold.f, self.supply);
+        let r = segment.recurrence([&again, fold.v], end, &kept.states);
+        let (i, step) = self.step_of(&r, &segment)?;
         self.steps(&r, i, step)
     }
 
@@ -133,22 +133,16 @@ impl Nabla<'_> {
         };
         let states = self.bind_as("states", states);
         let end = Expr::tuple([segment.end.clone(), Expr::tuple([])]);
-        let (i, step) = self.step_of(fold, &segment, &end, &states)?;
-        Ok(self.all_steps(&segment.recurrence(fold, &end, &states), i, step))
+        let r = segment.recurrence([fold.f, fold.v], &end, &states);
+        let (i, step) = self.step_of(&r, &segment)?;
+        Ok(self.all_steps(&r, i, step))
     }
 
     /// Returns the map of step i of a segment, with i.
-    fn step_of(
-        &mut self,
-        fold: &Segmented,
-        segment: &Segment,
-        end: &Expr,
-        states: &Expr,
-    ) -> Result<(Var, Expr), String> {
-        let r = segment.recurrence(fold, end, states);
+    fn step_of(&mut self, r: &Recurrence, segment: &Segment) -> Result<(Var, Expr), String> {
         let [i, place] = ["i", "place"].map(|name| self.supply.fresh(name, Type::Integer));
-        let mut inner = self.step(&r, &place, Expr::prim(Prim::Index, [Expr::var(&i), states.clone()]))?;
-        let result = inner.nabla_block(function(fold.f).1)?;
+        let mut inner = self.step(r, &place, Expr::prim(Prim::Index, [Expr::var(&i), r.states.clone()]))?;
+        let result = inner.nabla_block(function(r.f).1)?;
         let result = Expr::prim(Prim::LmVCat, [result, inner.zero(&Expr::tuple([]))]);
         let number = Expr::prim(Prim::Add, [segment.first.clone(), Expr::var(&i)]);
         let number = Binding { pattern: Pattern::Var(place), rhs: number };

@@ -1,8 +1,8 @@
-//! Moves what makes a new state behind the last statement that reads the old one, and reads of the old one before the
+//! Moves what fills a new state behind the last statement that reads the old one, and reads of the old one before the
 //! conditional in which they are.
 //!
 //! ```text
-//! N = alloc n; for x { store N[x] = .. }; t      =   t; N = alloc n; for x { store N[x] = .. }      t reads s, not N
+//! N = alloc n; for x { store N[x] = .. }; t      =   N = alloc n; t; for x { store N[x] = .. }      t reads s, not N
 //! for x { if c { .. } else { v = load s[x]; .. } }   =   for x { v = load s[x]; if c { .. } else { .. } }
 //! ```
 
@@ -11,7 +11,7 @@ use super::slice::Slice;
 use crate::analyses::worked_on::{is_any, is_worked_on};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Stmt};
 
-/// Returns the body of a loop with the new state made later; none if it is the last that is done to the old one. `out`
+/// Returns the body of a loop with the new state filled later; none if it is the last that is done to the old one. `out`
 /// comes before the loop.
 pub(super) fn made_later(looped: &For, old: Local, buffer: Local, out: &[Stmt]) -> Option<Block> {
     let stmts = &looped.body.stmts;
@@ -33,8 +33,7 @@ pub(super) fn made_later(looped: &For, old: Local, buffer: Local, out: &[Stmt]) 
         return None;
     }
     let mut body = looped.body.clone();
-    let moved = [body.stmts.remove(alloc), body.stmts.remove(nest - 1)];
-    body.stmts.splice(last - 1..last - 1, moved);
+    body.stmts[nest..=last].rotate_left(1);
     Some(body)
 }
 
