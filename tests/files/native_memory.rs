@@ -13,7 +13,7 @@ use lm::value::Value;
 use lmc::demos::Demo;
 use lmc::derive::Derivation;
 use lmc::derive::pipeline::Pipeline;
-use lmc::gradcheck::Random;
+use lmc::gradcheck::{Random, distance};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::{LARGE_STACK, with_large_stack};
@@ -228,7 +228,9 @@ fn buffers_take_the_place_of_others(demo: &Demo) -> Outcome {
     let calls = entries.into_iter().zip([vec![args], both.to_vec()].concat());
     for (name, args) in calls {
         let values = [0, 1].map(|i| jits[i].call(&name, &args).unwrap_or_else(|error| panic!("{name}: {error}")));
-        assert_eq!(values[0], values[1], "{name}");
+        // Copies of loops side by side are contracted in another way.
+        let apart = distance(&values[0], &values[1]);
+        assert!(apart <= 1e-12, "{name}: {apart}");
         let [before, after] = [0, 1].map(|i| peak(&jits[i], &name, &args));
         println!("{name}: {before}, then {after}");
         assert!(after <= before, "{name}: {before}, then {after}");

@@ -1,14 +1,15 @@
 //! Folds whose step changes a part of the state, or all of it (`tests/cases/in_place`): the bytes that loops load and
 //! store, and the memory of the reverse derivative, are as they should be to the byte. The derivative does not depend
-//! on the states that it keeps.
+//! on the states that it keeps. Where steps change few elements, so do derivatives, however a program says so.
 
 use common::files;
+use lm::interp::Interpreter;
 use lm::term::{Derivative, FunName, Program};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::derive::Checkpoint;
 use lmc::derive::pipeline::Pipeline;
-use lmc::gradcheck::distance;
+use lmc::gradcheck::{Random, distance};
 use lmc::ks::front::{self, Choices};
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
@@ -28,12 +29,16 @@ struct Case {
 
 impl Case {
     fn new(name: &str, checkpoint: Checkpoint) -> Case {
-        let text = files::text(Path::new(&format!("tests/cases/in_place/{name}.ks")));
+        Case::of_file(&format!("in_place/{name}"), checkpoint, Derivative::Rev)
+    }
+
+    fn of_file(name: &str, checkpoint: Checkpoint, derivative: Derivative) -> Case {
+        let text = files::text(Path::new(&format!("tests/cases/{name}.ks")));
         let choices = Choices { checkpoint, ..Choices::default() };
         let checked = front::load_for(&Source::new("case.ks", &text), choices, &Timings::default());
         let mut pipeline = Pipeline::new(checked.unwrap_or_else(|errors| panic!("{name}: {errors:?}")));
         let f = FunName::base("f");
-        let entries = [f.clone(), f.derived(Derivative::Rev), FunName::base("argument")];
+        let entries = [f.clone(), f.derived(derivative), FunName::base("argument")];
         entries.iter().for_each(|entry| pipeline.require(entry).expect("it derives"));
         Case { text, pipeline, entries }
     }
@@ -134,4 +139,63 @@ fn the_derivative_is_the_same_however_few_states_it_keeps() {
             }
         }
     });
+}
+
+/// Each step of these programs (`tests/cases/few_elements`) changes a few elements of a state, in a way of its own. `work`
+/// is what the function does more of for four times the size, at most.
+const FEW_ELEMENTS: [(&str, u64); 15] = [
+    ("cleared", 4),
+    ("columns", 16),
+    ("edit_distance", 16),
+    ("gauss_seidel", 4),
+    ("gibbs", 4),
+    ("graph", 4),
+    ("histogram", 4),
+    ("kalman", 4),
+    ("momentum", 4),
+    ("prefix_sums", 4),
+    ("servers", 4),
+    ("squares", 4),
+    ("string", 4),
+    ("thomas", 4),
+    ("two_vectors", 4),
+];
+
+#[test]
+fn derivatives_change_few_elements_where_steps_do() {
+    with_large_stack(|| {
+        for (name, work) in FEW_ELEMENTS {
+            for (checkpoint, is_forward) in
+                [(Checkpoint::Auto, false), (Checkpoint::None, false), (Checkpoint::Auto, true)]
+            {
+                let derivative = if is_forward { Derivative::Fwd } else { Derivative::Rev };
+                let case = Case::of_file(&format!("few_elements/{name}"), checkpoint, derivative);
+                let (jit, plain) = (case.jit(Jit::counting), case.jit(Jit::new));
+                let calls = |n: i64| {
+                    let [point, pair] = arguments(&plain, n);
+                    let pair = if is_forward { along(&point) } else { pair };
+                    [(&case.entries[0], point), (&case.entries[1], pair)]
+                };
+                let bytes = |n: i64| {
+                    calls(n).map(|(name, args)| jit.prepare(name, &args).counts().expect("it goes well").bytes())
+                };
+                let (small, large) = (bytes(16), bytes(64));
+                let place = format!("{name}, {checkpoint}, forward {is_forward}: {small:?}, {large:?}");
+                assert!(large[0] <= (work + 1) * small[0], "the function: {place}");
+                assert!(large[1] <= (work + 1) * small[1] && large[1] <= 16 * large[0], "its derivative: {place}");
+                let [_, (name, args)] = calls(9);
+                let found = plain.call(name, &args).expect("it goes well");
+                let wanted = Interpreter::new(case.pipeline.program()).call(name, &args).expect("it goes well");
+                let apart = distance(&found, &wanted);
+                assert!(apart <= 1e-12, "{place}: {apart}");
+            }
+        }
+    });
+}
+
+/// The arguments of a forward derivative at a point.
+fn along(point: &[Value]) -> Vec<Value> {
+    let whole = if let [one] = point { one.clone() } else { Value::Tuple(point.to_vec()) };
+    let tangent = Random::new(7).direction(&whole);
+    vec![whole, tangent]
 }

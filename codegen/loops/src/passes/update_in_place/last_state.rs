@@ -11,12 +11,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Drops such tables of a loop, between the statements before it and those that follow.
-pub(super) fn forget_others(
-    looped: &mut For,
-    out: &mut Vec<Stmt>,
-    rest: &mut VecDeque<Stmt>,
-    results: &mut [Operand],
-) {
+pub(super) fn forget_others(looped: &mut For, out: &mut Vec<Stmt>, rest: &mut VecDeque<Stmt>, results: &mut [Operand]) {
     for i in 0..looped.carried.len() {
         forget_table(looped, i, out, rest, results);
     }
@@ -37,7 +32,8 @@ fn forget_table(
     let table = table.local()?;
     let is_alone = stmts.iter().enumerate().all(|(at, stmt)| at == record || !stmt.mentions(table));
     let is_plain = looped.from.same(&Operand::Integer(0)) && !looped.on_threads && looped.lanes == 1;
-    let first = only_first(out, table, &init).filter(|_| is_alone && is_plain && is_next(&looped.body, at, looped.index))?;
+    let first =
+        only_first(out, table, &init).filter(|_| is_alone && is_plain && is_next(&looped.body, at, looped.index))?;
     let is_last = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(_, b, n)) if b.local() == Some(table) && n.same(&looped.to));
     let is_result = results.iter().any(|a| a.local() == Some(table));
     if is_result || !rest.iter().filter(|stmt| stmt.mentions(table)).all(is_last) {
