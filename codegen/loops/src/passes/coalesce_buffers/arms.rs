@@ -108,7 +108,7 @@ fn adding(arm: &Block, own: Local, is_given: bool, count: &Operand, sum: Local) 
     {
         *memory = Memory::Add(b, i, a);
     }
-    let only_adds = arm.stmts.iter().all(|stmt| is_worked_on(stmt, own, &is_add) && !stmt.mentions(sum));
+    let only_adds = arm.stmts.iter().all(|stmt| [own, sum].iter().all(|x| is_worked_on(stmt, *x, &is_add)));
     only_adds.then(|| {
         arm.rename(&FxHashMap::from_iter([(own, sum)]));
         arm
