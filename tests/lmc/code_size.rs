@@ -40,7 +40,7 @@ const COUNTED: &[(Family, usize)] = &[
     (shapes::web, 15),
     (shapes::single_calls, 20),
     (shapes::double_calls, 20),
-    (shapes::calls_of_calls, 80),
+    (shapes::calls_of_calls, 200),
     (shapes::functions_of_functions, 8),
     (shapes::deep_conditionals, 16),
     (shapes::loops_in_a_row, 5),
