@@ -12,6 +12,7 @@
 
 use lm::prim::Prim;
 use lm::term::{Constant, Def, Expr, FunName, Kind, Op, Pattern, Program, Var};
+use lm::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The functions that give one of their arguments with a part of it changed, and those that give arrays that are zero but
@@ -115,7 +116,11 @@ impl Seen<'_> {
                 }
                 self.value(result)
             }
-            Kind::App(op, args) => self.application(op, args),
+            Kind::App(op, args) => match self.application(op, args) {
+                // Of a change of rows there is no log.
+                Is::Changed if !is_flat(e.ty()) => Is::Other,
+                is => is,
+            },
         }
     }
 
@@ -126,6 +131,12 @@ impl Seen<'_> {
                 let all: Vec<Is> = parts.iter().map(|part| self.value(part)).collect();
                 [Is::Changed, Is::State].into_iter().find(|is| all.contains(is)).unwrap_or(Is::Other)
             }
+            // Elements are put behind those that there were: the size changes.
+            (Op::If, [c, then, other]) if is_order(c) => match [then, other].map(|arm| self.value(arm)) {
+                [a, b] if a == b => a,
+                arms if arms.contains(&Is::Changed) => Is::Changed,
+                _ => Is::Other,
+            },
             (Op::If, [_, then, other]) => match [then, other].map(|arm| self.value(arm)) {
                 [a, b] if a == b => a,
                 arms if arms.contains(&Is::Changed) => Is::Changed,
@@ -181,4 +192,18 @@ impl Seen<'_> {
             _ => Is::Other,
         }
     }
+}
+
+/// Returns whether all tensors in a type are of numbers.
+fn is_flat(ty: &Type) -> bool {
+    match ty {
+        Type::Tuple(parts) => parts.iter().all(is_flat),
+        Type::Tensor(_, element) => element.has_fixed_shape(),
+        _ => true,
+    }
+}
+
+/// Returns whether a condition compares by order.
+fn is_order(c: &Expr) -> bool {
+    matches!(c.kind(), Kind::App(Op::Prim(Prim::Lt | Prim::Lte | Prim::Gt | Prim::Gte), _))
 }

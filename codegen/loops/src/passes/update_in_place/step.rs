@@ -28,7 +28,7 @@ pub(super) enum Change {
     Copy { at: usize, last: usize },
     /// A nest stores each element.
     Stores { at: usize, nest: Nest, ways: Vec<Way> },
-    /// A nest adds to elements, which are zero first.
+    /// A nest adds to elements, which are zero first. It passes some of the old ones on, or adds to each in its place.
     Sums { zero: usize, at: usize, nest: Nest, ways: Vec<Way>, loaded: Local },
 }
 
@@ -145,7 +145,12 @@ impl Updater<'_> {
             && !results_mention(stmt, old)
             && self.extents.is_product(count, &nest.sizes);
         let loaded = *loaded;
-        if !is_alone || passing(innermost, buffer, loaded, &nest).is_none() {
+        // Otherwise nothing is gained: all elements would be set to zero.
+        let has_own = innermost.stmts.iter().any(
+            |stmt| matches!(stmt, Stmt::Memory(Memory::Add(b, y, _)) if b.local() == Some(buffer) && nest.is_place(y)),
+        );
+        let passes = passing(innermost, buffer, loaded, &nest);
+        if !is_alone || passes.is_none_or(|passes| !passes && !has_own) {
             return None;
         }
         let place = |stmt: &Stmt| match stmt {
