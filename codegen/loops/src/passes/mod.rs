@@ -74,7 +74,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "rectangular",
-        purpose: "tests once whether all rows of a parameter have one size",
+        purpose: "tests once whether all rows of a parameter have one size, and tangents those of their primals",
         reorders: false,
         when: ALWAYS,
         work: PassWork::Module(rectangular::run),
