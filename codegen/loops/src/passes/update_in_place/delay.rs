@@ -63,12 +63,13 @@ fn may_stop(stmt: &Stmt) -> bool {
         || stmt.blocks().flat_map(|block| &block.stmts).any(may_stop)
 }
 
-/// Returns the body of a loop whose nests load their own element of the old state before conditionals, where only one
-/// arm does; none if there is nothing to move. A nest goes through elements that the old state has.
-pub(super) fn loaded_before(looped: &For, old: Local, locals: &mut Vec<LocalInfo>) -> Option<Block> {
+/// Returns the body of a loop whose nest that fills the new state loads its own element of the old one before
+/// conditionals, where only one arm does; none if there is nothing to move. This is right only if both have the same
+/// elements, through which the nest goes: as it does in a step that is then updated in place.
+pub(super) fn loaded_before(looped: &For, [old, buffer]: [Local; 2], locals: &mut Vec<LocalInfo>) -> Option<Block> {
     let mut body = looped.body.clone();
     let mut is_changed = false;
-    for stmt in body.stmts.iter_mut().filter(|stmt| stmt.mentions(old)) {
+    for stmt in body.stmts.iter_mut().filter(|stmt| stmt.mentions(old) && stmt.mentions(buffer)) {
         let is_leaf = |stmt: &Stmt| matches!(stmt, Stmt::If(..)) && stmt.mentions(old);
         let Some(nest) = Nest::of(stmt, &is_leaf, &|stmt| stmt.mentions(old)) else { continue };
         let innermost = nest.innermost_mut(stmt);

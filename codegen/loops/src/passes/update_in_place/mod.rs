@@ -139,7 +139,8 @@ impl Updater<'_> {
         let state = next(looped).and_then(|next| step::new_state(&looped.body.stmts, next));
         let body = state.and_then(|(buffer, _)| delay::made_later(looped, old, buffer, out));
         change(looped, body);
-        let body = if self.may_reorder { delay::loaded_before(looped, old, self.locals) } else { None };
+        let body = state.filter(|_| self.may_reorder);
+        let body = body.and_then(|(buffer, _)| delay::loaded_before(looped, [old, buffer], self.locals));
         change(looped, body);
         is_changed && self.update_state(looped, i, out, is_used_later)
     }
