@@ -204,7 +204,7 @@ fn derivatives_give_back_jagged_tensors() {
 }
 
 /// Demos that have buffers which take the place of others.
-const REUSING: &[&str] = &["det", "gmm", "lstm", "ode"];
+const REUSING: &[&str] = &["cnn", "det", "gmm", "lstm", "ode"];
 
 /// Compares the peaks of memory of a demo and of its derivatives without `buffer_reuse` and with it.
 fn buffers_take_the_place_of_others(demo: &Demo) -> Outcome {

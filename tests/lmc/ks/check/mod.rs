@@ -39,6 +39,8 @@ fn the_prelude_is_right() {
                 "$ceiling",
                 "$sqrt_stride",
                 "$auto_stride",
+                "$in_place_stride",
+                "$before_last",
                 "$stride",
                 "$slots",
                 "$least_segment",
@@ -56,10 +58,10 @@ fn the_prelude_is_right() {
 fn only_what_is_called_is_kept_of_the_prelude() {
     let none = program("(def f Float (x : Float) (sin x))");
     assert_eq!(none.program.defs.len(), 1);
-    assert_eq!(none.prelude.len(), 14);
+    assert_eq!(none.prelude.len(), 16);
     let mut called = program("(def f Float (x : Float) (lgamma x))");
     called.include(&FunName::base("digamma"));
-    assert_eq!((called.program.defs.len(), called.prelude.len()), (4, 11));
+    assert_eq!((called.program.defs.len(), called.prelude.len()), (4, 13));
     let replaced = program("(def digamma Float (x : Float) x) (def f Float (x : Float) (digamma x))");
     assert_eq!(replaced.program.defs.len(), 2);
 }
