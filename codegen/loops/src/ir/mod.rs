@@ -316,6 +316,18 @@ impl Function {
         operand.ty(&self.locals)
     }
 
+    /// Returns whether a loop of the function carries a buffer.
+    pub fn carries_buffers(&self) -> bool {
+        let is_buffer = |x: Local| self.locals[x.0 as usize].ty.as_scalar().is_none();
+        let mut carries = false;
+        self.body.visit(&mut |stmt| {
+            if let Stmt::For(looped) = stmt {
+                carries |= looped.carried.iter().any(|(x, _)| is_buffer(*x));
+            }
+        });
+        carries
+    }
+
     /// Returns whether a loop only passes rows on: it looks at their sizes and moves pointers to them, but does nothing
     /// with what is in them. That is little beside what made the rows, so no code is to be spent on its speed.
     pub fn passes_rows_on(&self, looped: &For) -> bool {

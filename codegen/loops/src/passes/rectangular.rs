@@ -5,10 +5,10 @@
 //! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
 //!   =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
 //!       if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
-//! ```
 //!
-//! for k in 0..n carrying (s = d_x, #m = #d) { s }     #d: the size of d_x, the tangent of x, which has #0
-//!   =   if likely #d is #0 { for k in 0..n carrying (s = d_x, #m = #0) { s } } else { call [jagged f](x, d_x) }
+//! for k in 0..n carrying (s = d_x, #m = #d) { t }     #d: the size of d_x, the tangent of x, which has #0
+//!   =   if likely #d is #0 { for k in 0..n carrying (s = d_x, #m = #0) { t } } else { call [jagged f](x, d_x) }
+//! ```
 //!
 //! A vector of vectors may be jagged, and hardly ever is. If all rows have one size, each loop over a row has the same
 //! bounds. Then much can be done before the loop over the rows, and rows can run in lanes side by side. The original
@@ -34,7 +34,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
             continue;
         }
         let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &summaries), &summaries);
-        let alike = if carries_buffers(function) { function.alike.clone() } else { vec![] };
+        let alike = if function.carries_buffers() { function.alike.clone() } else { vec![] };
         if !rows.is_empty() || !alike.is_empty() {
             let slow = FunId(module.functions.len());
             let function = &mut module.functions[i];
@@ -112,18 +112,6 @@ fn outermost_loops(block: &Block) -> Vec<&For> {
         }
     }
     found
-}
-
-/// Returns whether a loop of the function carries a buffer.
-fn carries_buffers(function: &Function) -> bool {
-    let mut carries = false;
-    function.body.visit(&mut |stmt| {
-        if let Stmt::For(looped) = stmt {
-            let is_buffer = |x: Local| function.locals[x.0 as usize].ty.as_scalar().is_none();
-            carries |= looped.carried.iter().any(|(x, _)| is_buffer(*x));
-        }
-    });
-    carries
 }
 
 fn two_versions(function: &mut Function, rows: &[Rows], alike: &[[Local; 2]], slow: FunId) {

@@ -138,57 +138,51 @@ pub fn without_checkpoints(e: &Expr) -> Expr {
 impl Segmented<'_> {
     /// Binds the states that are kept.
     pub(super) fn bind(&self, out: &mut Vec<Binding>, supply: &mut Supply, span: Span) -> Segments {
-        if matches!(self.schedule, Schedule::AutoInPlace) {
-            return self.bind_in_place(out, supply, span);
-        }
-        let mut bind = |name: &str, rhs: Expr, supply: &mut Supply| bind(name, rhs, out, supply);
-        let n = bind("n", Expr::prim(Prim::Size, [self.v.clone()]), supply);
+        let n = bind("n", Expr::prim(Prim::Size, [self.v.clone()]), out, supply);
         let (stride, slots) = match &self.schedule {
             Schedule::Sqrt => (library("$sqrt_stride", vec![n.clone()]), None),
             Schedule::Auto | Schedule::AutoInPlace => {
                 let bytes = bytes(self.a, supply);
-                let bytes = bind("bytes", normalise_block(&bytes, supply), supply);
-                (library("$auto_stride", vec![n.clone(), bytes]), None)
+                let bytes = bind("bytes", normalise_block(&bytes, supply), out, supply);
+                (library(self.stride(), vec![n.clone(), bytes]), None)
             }
             Schedule::States(k) => {
-                let slots = bind("slots", library("$slots", vec![n.clone(), k.clone()]), supply);
+                let slots = bind("slots", library("$slots", vec![n.clone(), k.clone()]), out, supply);
                 (library("$stride", vec![n.clone(), k.clone(), slots.clone()]), Some(slots))
             }
         };
-        let stride = bind("stride", stride, supply);
-        let f = renamed(self.f, supply);
-        let states = Expr::prim(Prim::States, [stride.clone(), f, self.a.clone(), self.v.clone()]).at(span);
-        let states = bind("states", states, supply);
-        let count = Expr::prim(Prim::Size, [states.clone()]);
-        let count = bind("m", Expr::prim(Prim::Sub, [count, Expr::integer(1)]), supply);
-        Segments { n, stride, slots, states, count, kept: None }
-    }
-
-    /// Binds the states between segments, and those of the last segment.
-    fn bind_in_place(&self, out: &mut Vec<Binding>, supply: &mut Supply, span: Span) -> Segments {
-        let n = bind("n", Expr::prim(Prim::Size, [self.v.clone()]), out, supply);
-        let bytes = bytes(self.a, supply);
-        let bytes = bind("bytes", normalise_block(&bytes, supply), out, supply);
-        let stride = bind("stride", library("$in_place_stride", vec![n.clone(), bytes]), out, supply);
-        let first = bind("first", library("$before_last", vec![n.clone(), stride.clone()]), out, supply);
-        let numbers = numbers(&Expr::integer(0), &first, supply);
-        let numbers = bind("numbers", numbers, out, supply);
-        let step = over_numbers(self.f, self.v, supply);
-        let states = Expr::prim(Prim::States, [stride.clone(), step, self.a.clone(), numbers]).at(span);
+        let stride = bind("stride", stride, out, supply);
+        let first = matches!(self.schedule, Schedule::AutoInPlace)
+            .then(|| bind("first", library("$before_last", vec![n.clone(), stride.clone()]), out, supply));
+        let (f, v) = match &first {
+            None => (renamed(self.f, supply), self.v.clone()),
+            Some(first) => self.over(&Expr::integer(0), first, out, supply),
+        };
+        let states = Expr::prim(Prim::States, [stride.clone(), f, self.a.clone(), v]).at(span);
         let states = bind("states", states, out, supply);
         let count = Expr::prim(Prim::Size, [states.clone()]);
         let count = bind("m", Expr::prim(Prim::Sub, [count, Expr::integer(1)]), out, supply);
-        let start = supply.fresh("start", self.a.ty().clone());
-        let rhs = Expr::prim(Prim::Index, [count.clone(), states.clone()]);
-        out.push(Binding { pattern: Pattern::Var(start.clone()), rhs });
-        let steps = bind("steps", Expr::prim(Prim::Sub, [n.clone(), first.clone()]), out, supply);
-        let numbers = self::numbers(&first, &steps, supply);
-        let numbers = bind("numbers", numbers, out, supply);
-        let step = over_numbers(self.f, self.v, supply);
-        let all = Expr::prim(Prim::Scanl, [step, Expr::var(&start), numbers]).at(span);
-        let all = bind("all", all, out, supply);
-        let kept = Some(Kept { first, steps, start, states: all });
-        Segments { n, stride, slots: None, states, count, kept }
+        let kept = first.map(|first| {
+            let start = supply.fresh("start", self.a.ty().clone());
+            let rhs = Expr::prim(Prim::Index, [count.clone(), states.clone()]);
+            out.push(Binding { pattern: Pattern::Var(start.clone()), rhs });
+            let steps = bind("steps", Expr::prim(Prim::Sub, [n.clone(), first.clone()]), out, supply);
+            let (f, numbers) = self.over(&first, &steps, out, supply);
+            let all = Expr::prim(Prim::Scanl, [f, Expr::var(&start), numbers]).at(span);
+            Kept { first, steps, start, states: bind("all", all, out, supply) }
+        });
+        Segments { n, stride, slots, states, count, kept }
+    }
+
+    /// Returns the function of the prelude that chooses the steps of a segment by their memory.
+    fn stride(&self) -> &'static str {
+        if matches!(self.schedule, Schedule::AutoInPlace) { "$in_place_stride" } else { "$auto_stride" }
+    }
+
+    /// Returns the step over the numbers of so many steps from the first one on, and these numbers.
+    fn over(&self, first: &Expr, count: &Expr, out: &mut Vec<Binding>, supply: &mut Supply) -> (Expr, Expr) {
+        let numbers = bind("numbers", numbers(first, count, supply), out, supply);
+        (over_numbers(self.f, self.v, supply), numbers)
     }
 }
 

@@ -9,12 +9,12 @@
 use super::nest::Nest;
 use super::slice::Slice;
 use crate::analyses::worked_on::{is_any, is_worked_on};
-use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Stmt};
+use crate::ir::{Block, Local, LocalInfo, Memory, Operand, Stmt};
 
 /// Returns the body of a loop with the new state filled later; none if it is the last that is done to the old one. `out`
 /// comes before the loop.
-pub(super) fn made_later(looped: &For, old: Local, buffer: Local, out: &[Stmt]) -> Option<Block> {
-    let stmts = &looped.body.stmts;
+pub(super) fn filled_later(body: &Block, [old, buffer]: [Local; 2], out: &[Stmt]) -> Option<Block> {
+    let stmts = &body.stmts;
     let is_alloc = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer);
     let alloc = stmts.iter().position(is_alloc)?;
     let nest = alloc + 1 + stmts[alloc + 1..].iter().position(|stmt| stmt.mentions(buffer))?;
@@ -32,7 +32,7 @@ pub(super) fn made_later(looped: &For, old: Local, buffer: Local, out: &[Stmt]) 
     if !writes_apart || !only_writes(moved, &is_unread) {
         return None;
     }
-    let mut body = looped.body.clone();
+    let mut body = body.clone();
     body.stmts[nest..=last].rotate_left(1);
     Some(body)
 }
@@ -66,8 +66,8 @@ fn may_stop(stmt: &Stmt) -> bool {
 /// Returns the body of a loop whose nest that fills the new state loads its own element of the old one before
 /// conditionals, where only one arm does; none if there is nothing to move. This is right only if both have the same
 /// elements, through which the nest goes: as it does in a step that is then updated in place.
-pub(super) fn loaded_before(looped: &For, [old, buffer]: [Local; 2], locals: &mut Vec<LocalInfo>) -> Option<Block> {
-    let mut body = looped.body.clone();
+pub(super) fn loaded_before(body: &Block, [old, buffer]: [Local; 2], locals: &mut Vec<LocalInfo>) -> Option<Block> {
+    let mut body = body.clone();
     let mut is_changed = false;
     for stmt in body.stmts.iter_mut().filter(|stmt| stmt.mentions(old) && stmt.mentions(buffer)) {
         let is_leaf = |stmt: &Stmt| matches!(stmt, Stmt::If(..)) && stmt.mentions(old);

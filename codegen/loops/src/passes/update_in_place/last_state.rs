@@ -5,7 +5,7 @@
 //!   =  r = for k in 0..n carrying (s = a) { N = ..; yield N }; t, with r
 //! ```
 
-use super::reader::{is_next, only_first};
+use super::reader::Record;
 use crate::ir::{For, Memory, Operand, Stmt};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -24,16 +24,7 @@ fn forget_table(
     rest: &mut VecDeque<Stmt>,
     results: &mut [Operand],
 ) -> Option<()> {
-    let (next, init) = (looped.body.results[i].local()?, looped.carried[i].1.clone());
-    let stmts = &looped.body.stmts;
-    let stores_next = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Store(_, _, a)) if a.local() == Some(next));
-    let record = stmts.iter().position(stores_next)?;
-    let Stmt::Memory(Memory::Store(table, at, _)) = &stmts[record] else { return None };
-    let table = table.local()?;
-    let is_alone = stmts.iter().enumerate().all(|(at, stmt)| at == record || !stmt.mentions(table));
-    let is_plain = looped.from.same(&Operand::Integer(0)) && !looped.on_threads && looped.lanes == 1;
-    let first =
-        only_first(out, table, &init).filter(|_| is_alone && is_plain && is_next(&looped.body, at, looped.index))?;
+    let Record { table, first, next } = Record::of(looped, i, out)?;
     let is_last = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(_, b, n)) if b.local() == Some(table) && n.same(&looped.to));
     let is_result = results.iter().any(|a| a.local() == Some(table));
     if is_result || !rest.iter().filter(|stmt| stmt.mentions(table)).all(is_last) {
@@ -47,7 +38,7 @@ fn forget_table(
         }
         _ => true,
     });
-    looped.body.stmts.remove(record);
+    looped.body.stmts.remove(next);
     out.remove(first);
     let rename = |a: &mut Operand| {
         if let Some(x) = a.local().and_then(|x| names.get(&x)) {

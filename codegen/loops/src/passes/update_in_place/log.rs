@@ -13,9 +13,9 @@
 //! it changes. These numbers are stored for each step, and the nest without values computes the same places again. The
 //! places in L follow each other as the stores do. A step that changes all elements is left alone: nothing is saved.
 
-use super::delay::made_later;
+use super::delay::filled_later;
 use super::nest::Nest;
-use super::reader::{Reader, is_next, only_first, reader};
+use super::reader::{Reader, Record, reader};
 use super::rewrite::{sink_loads, sink_store};
 use super::skeleton::{always_stores, are_set_before, change_stores, inputs, skeleton};
 use super::step::{Change, Step, new_state, own_loads};
@@ -53,7 +53,7 @@ impl Updater<'_> {
             let mut log = self.find_log(looped, i, out, rest, results);
             let state = looped.body.results[i].local().filter(|_| log.is_none());
             if let Some((buffer, _)) = state.and_then(|x| new_state(&looped.body.stmts, x))
-                && let Some(body) = made_later(looped, looped.carried[i].0, buffer, out)
+                && let Some(body) = filled_later(&looped.body, [looped.carried[i].0, buffer], out)
             {
                 let before = std::mem::replace(&mut looped.body, body);
                 log = self.find_log(looped, i, out, rest, results);
@@ -78,17 +78,10 @@ impl Updater<'_> {
         rest: &VecDeque<Stmt>,
         results: &[Operand],
     ) -> Option<Log> {
-        let next = looped.body.results[i].local()?;
-        looped.from.same(&Operand::Integer(0)).then_some(())?;
-        let stores_next = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Store(_, _, a)) if a.local() == Some(next));
-        let record = looped.body.stmts.iter().position(stores_next)?;
-        let Stmt::Memory(Memory::Store(table, at, _)) = &looped.body.stmts[record] else { return None };
-        let (table, init) = (table.local()?, looped.carried[i].1.clone());
-        is_next(&looped.body, at, looped.index).then_some(())?;
-        let first = only_first(out, table, &init)?;
-        let is_alone = looped.body.stmts.iter().enumerate().all(|(at, stmt)| at == record || !stmt.mentions(table));
+        let Record { table, first, next: record } = Record::of(looped, i, out)?;
+        let init = looped.carried[i].1.clone();
         let (reader, last) = reader(rest, table, &looped.to)?;
-        if !is_alone || results.iter().any(|a| a.local() == Some(table)) || !released(&looped.body.stmts).is_empty() {
+        if results.iter().any(|a| a.local() == Some(table)) || !released(&looped.body.stmts).is_empty() {
             return None;
         }
         let Stmt::For(reads) = &rest[reader.at] else { return None };

@@ -34,13 +34,13 @@ use crate::analyses::extents::Extents;
 use crate::analyses::ranges::Ranges;
 use crate::analyses::scopes::{keeps_memory, released};
 use crate::analyses::worked_on::{is_any, is_worked_on};
-use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
+use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use step::{Change, Step};
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    if !carries_buffers(&cx.function.body, cx.function) {
+    if !cx.function.carries_buffers() {
         return;
     }
     let aliases = cx.aliases();
@@ -50,17 +50,6 @@ pub(super) fn run(cx: &mut FunctionCx) {
         let ranges = Ranges::new(function);
         Updater { locals: &mut function.locals, extents, ranges, may_reorder, takes }.update_in_block(body);
     });
-}
-
-fn carries_buffers(block: &Block, function: &Function) -> bool {
-    let mut carries = false;
-    block.visit(&mut |stmt| {
-        if let Stmt::For(looped) = stmt {
-            let is_buffer = |x: Local| function.ty(&Operand::Local(x)).as_scalar().is_none();
-            carries |= looped.carried.iter().any(|(x, _)| is_buffer(*x));
-        }
-    });
-    carries
 }
 
 struct Updater<'a> {
@@ -112,37 +101,29 @@ impl Updater<'_> {
             if !self.is_buffer(looped.carried[i].0) || self.update_state(looped, i, out, is_used_later) {
                 continue;
             }
-            let before = looped.body.clone();
-            if !self.update_changed(looped, i, out, is_used_later) {
-                looped.body = before;
+            if let Some(body) = self.in_form(looped, i, out) {
+                let before = std::mem::replace(&mut looped.body, body);
+                if !self.update_state(looped, i, out, is_used_later) {
+                    looped.body = before;
+                }
             }
         }
     }
 
-    /// Updates the i-th carried buffer in place, after changes of the body that may allow it; returns whether it does.
-    fn update_changed(
-        &mut self,
-        looped: &mut For,
-        i: usize,
-        out: &mut Vec<Stmt>,
-        is_used_later: &dyn Fn(Local) -> bool,
-    ) -> bool {
+    /// Returns the body of a loop, changed so that the i-th carried buffer may be updated in place; none if there is
+    /// nothing to change.
+    fn in_form(&mut self, looped: &For, i: usize, out: &[Stmt]) -> Option<Block> {
         let old = looped.carried[i].0;
-        let next = |looped: &For| looped.body.results[i].local();
-        let mut is_changed = false;
-        let mut change = |looped: &mut For, body: Option<Block>| {
-            is_changed |= body.is_some();
-            body.into_iter().for_each(|body| looped.body = body);
-        };
-        let body = next(looped).and_then(|next| apart::taken_out(&looped.body, next, self.locals));
-        change(looped, body);
-        let state = next(looped).and_then(|next| step::new_state(&looped.body.stmts, next));
-        let body = state.and_then(|(buffer, _)| delay::made_later(looped, old, buffer, out));
-        change(looped, body);
-        let body = state.filter(|_| self.may_reorder);
-        let body = body.and_then(|(buffer, _)| delay::loaded_before(looped, [old, buffer], self.locals));
-        change(looped, body);
-        is_changed && self.update_state(looped, i, out, is_used_later)
+        let kept = looped.body.results[i].local()?;
+        let mut changed = apart::taken_out(&looped.body, kept, self.locals);
+        let body = changed.as_ref().unwrap_or(&looped.body);
+        let (buffer, _) = step::new_state(&body.stmts, body.results[i].local()?)?;
+        changed = delay::filled_later(body, [old, buffer], out).or(changed);
+        if self.may_reorder {
+            let body = changed.as_ref().unwrap_or(&looped.body);
+            changed = delay::loaded_before(body, [old, buffer], self.locals).or(changed);
+        }
+        changed
     }
 
     /// Updates the i-th carried buffer in place; returns whether that is possible.

@@ -1,7 +1,32 @@
-//! Finds the loop that reads the states of another one backwards.
+//! Finds the table in which a loop keeps its states, and the loop that reads them backwards.
 
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
 use std::collections::VecDeque;
+
+/// The table in which a loop stores the state behind each step.
+pub(super) struct Record {
+    pub(super) table: Local,
+    /// The statement before the loop that stores the first state.
+    pub(super) first: usize,
+    /// The statement of the loop that stores the next one.
+    pub(super) next: usize,
+}
+
+impl Record {
+    /// Returns where a loop from 0 on keeps the states of its i-th carried value, if it uses the table for nothing else.
+    pub(super) fn of(looped: &For, i: usize, out: &[Stmt]) -> Option<Record> {
+        let (state, init) = (looped.body.results[i].local()?, &looped.carried[i].1);
+        let stmts = &looped.body.stmts;
+        let stores = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Store(_, _, a)) if a.local() == Some(state));
+        let next = stmts.iter().position(stores)?;
+        let Stmt::Memory(Memory::Store(table, at, _)) = &stmts[next] else { return None };
+        let table = table.local()?;
+        let is_alone = stmts.iter().enumerate().all(|(at, stmt)| at == next || !stmt.mentions(table));
+        let is_plain = looped.lanes == 1 && !looped.on_threads && looped.from.same(&Operand::Integer(0));
+        let first = only_first(out, table, init)?;
+        (is_alone && is_plain && is_next(&looped.body, at, looped.index)).then_some(Record { table, first, next })
+    }
+}
 
 /// The loop that reads the states.
 pub(super) struct Reader {
@@ -15,7 +40,7 @@ pub(super) struct Reader {
 }
 
 /// Returns whether an operand is the next index.
-pub(super) fn is_next(body: &Block, a: &Operand, index: Local) -> bool {
+fn is_next(body: &Block, a: &Operand, index: Local) -> bool {
     let is_sum = |stmt: &Stmt| match stmt {
         Stmt::Let(x, Op::AddI, args) if Some(*x) == a.local() => {
             let [a, b] = [&args[0], &args[1]];
@@ -28,7 +53,7 @@ pub(super) fn is_next(body: &Block, a: &Operand, index: Local) -> bool {
 }
 
 /// Returns the store of the first state in a table, if nothing else is done to it before the loop.
-pub(super) fn only_first(out: &[Stmt], table: Local, init: &Operand) -> Option<usize> {
+fn only_first(out: &[Stmt], table: Local, init: &Operand) -> Option<usize> {
     let mut uses = out.iter().enumerate().filter(|(_, stmt)| stmt.mentions(table));
     let (at, stmt) = uses.next()?;
     let Stmt::Memory(Memory::Store(b, i, a)) = stmt else { return None };
