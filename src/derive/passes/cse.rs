@@ -8,7 +8,8 @@
 //! replaces it. The branches of a conditional see what was computed before it, but give nothing to each other. So
 //! nothing is evaluated that was not.
 //!
-//! `a + b` and `b + a` are the same, and so are functions that differ only in the names of variables. A term with an
+//! `a + b` and `b + a` are the same, and so are functions that differ only in the names of variables and in the order of
+//! their bindings. A term with an
 //! effect is never shared, nor is a tensor with one element that is not zero. A fold becomes the last state of the scan, where the definition has both.
 //!
 //! Source: working notes, sec. 5.1. Takes: normal form. Gives: the same, each value once.
@@ -18,6 +19,7 @@ use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::rewrites::Rewrites;
+use lm::scope::free_variables;
 use lm::term::{Atom, Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};
 use rustc_hash::FxHashMap;
 
@@ -281,7 +283,7 @@ fn canonical(e: &Expr, bound: &mut FxHashMap<u32, usize>, out: &mut Vec<Token>) 
         }
         Kind::Let(bindings, body) => {
             out.push(Token::Let(bindings.len()));
-            for b in bindings {
+            for b in by_need(bindings, body) {
                 canonical(&b.rhs, bound, out);
                 out.push(Token::Binds(b.pattern.vars().len()));
                 b.pattern.vars().iter().for_each(|x| bind(x, bound));
@@ -294,6 +296,32 @@ fn canonical(e: &Expr, bound: &mut FxHashMap<u32, usize>, out: &mut Vec<Token>) 
             canonical(body, bound, out);
         }
     }
+}
+
+/// Returns the bindings of a block in the order in which its result needs them, each after those that it needs; then the
+/// others. What has no effect may be in any order.
+fn by_need<'e>(bindings: &'e [Binding], result: &Expr) -> Vec<&'e Binding> {
+    let owner: FxHashMap<u32, usize> =
+        bindings.iter().enumerate().flat_map(|(i, b)| b.pattern.vars().iter().map(move |x| (x.id(), i))).collect();
+    let needed = |e: &Expr| free_variables(e).iter().rev().filter_map(|x| owner.get(&x.id()).copied()).collect();
+    let mut is_done = vec![false; bindings.len()];
+    let mut order = Vec::with_capacity(bindings.len());
+    let mut left: Vec<usize> = (0..bindings.len()).rev().collect();
+    left.extend::<Vec<usize>>(needed(result));
+    while let Some(i) = left.last().copied() {
+        let before: Vec<usize> = if is_done[i] { vec![] } else { needed(&bindings[i].rhs) };
+        let before: Vec<usize> = before.into_iter().filter(|j| !is_done[*j]).collect();
+        if before.is_empty() {
+            left.pop();
+            if !is_done[i] {
+                is_done[i] = true;
+                order.push(&bindings[i]);
+            }
+        } else {
+            left.extend(before);
+        }
+    }
+    order
 }
 
 /// Returns the rank of an argument, to order the arguments of operators that commute.

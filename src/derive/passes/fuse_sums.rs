@@ -9,7 +9,7 @@
 //! A value and its derivative are often two such sums: over the points of some data, each computes the same of every
 //! point. What an iteration of the fused sum computes twice it computes once, as straight code does; `merge_calls` merges
 //! its calls later. The later sum moves to the earlier one, if all that it needs is bound there; else the earlier one moves down. The second law
-//! prepares sums of Floats for the first, if v has no other use.
+//! prepares sums of Floats for the first, if v has no other use; likewise where the sum reads each element once.
 //!
 //! Calls, functions of libm and operators on functions are costly. To see whether two sums have such work in common,
 //! the pass fuses them on trial and shares with `cse`. So equal sums in their bodies are one, as well. It also fuses a sum that calls a function with one that calls,
@@ -52,6 +52,8 @@ const TRIED: usize = 16;
 
 /// A sum over a range, `sumbuild witness n (λi. body)`.
 struct Sum {
+    /// The tensor that is gone with the sum of its elements.
+    of: Option<Var>,
     witness: Expr,
     n: Expr,
     index: Var,
@@ -95,21 +97,24 @@ impl FuseSums<'_> {
         let near = (0..before.len()).rev().filter_map(|j| Some((j, self.sum(before, &before[j], uses)?)));
         let near: Vec<(usize, Sum)> = near.filter(|(_, first)| first.n == second.n).take(TRIED).collect();
         near.into_iter().find_map(|(j, first)| {
-            let at = position(before, j, b)?;
+            let (before, j, at) = self.position(before, j, &second.term())?;
             let rhs = self.fused(&first, &second)?;
-            let mut out = [before, std::slice::from_ref(b)].concat();
+            let mut out = [&before[..], std::slice::from_ref(b)].concat();
             let mut built = Vec::new();
             for (k, sum) in [(j, &first), (before.len(), &second)] {
-                if let Some(v) = summed(&out[k]).cloned().filter(|_| self.rewrites.may("sum-of-build")) {
+                if let Some(v) = sum.of.clone().filter(|_| self.rewrites.may("sum-of-build")) {
                     out[k].rhs = sum.term().at(out[k].rhs.span());
-                    built.push(v);
+                    built.push((v, sum.n.clone()));
                 }
             }
             if self.rewrites.may("sumbuild-fuse") {
                 self.replace(&mut out, j, at, rhs);
             }
             // The sum has the body of the `build` now, and nothing else needs that.
-            out.retain(|b| !matches!(&b.pattern, Pattern::Var(x) if built.contains(x)));
+            for (v, n) in &built {
+                out.retain(|b| !matches!(&b.pattern, Pattern::Var(x) if x == v));
+                out.iter_mut().filter(|b| size_of(b) == Some(v)).for_each(|b| b.rhs = n.clone());
+            }
             Some(out)
         })
     }
@@ -127,25 +132,60 @@ impl FuseSums<'_> {
 
     /// Returns the sum that a binding computes.
     fn sum(&self, before: &[Binding], b: &Binding, uses: &FxHashMap<u32, usize>) -> Option<Sum> {
-        let rhs = &b.rhs;
-        let (witness, n, f) = match (rhs.args_of_prim(Prim::SumBuild), rhs.args_of_prim(Prim::Sum)) {
-            (Some([w, n, f]), _) => (w.clone(), n, f),
-            (Some([n, f]), _) if *rhs.ty() == Type::Float => (Expr::dummy(Type::Float), n, f),
-            (_, Some([v])) if *rhs.ty() == Type::Float => {
+        let is_float = *b.rhs.ty() == Type::Float;
+        let (of, witness, n, index, body) = match (b.rhs.args_of_prim(Prim::SumBuild), b.rhs.args_of_prim(Prim::Sum)) {
+            (Some([rest @ .., n, f]), _) if is_float || !rest.is_empty() => {
+                let witness = rest.first().cloned().unwrap_or_else(|| Expr::dummy(Type::Float));
+                let Kind::Lam(index, body) = f.kind() else { return None };
+                match self.sum_of_elements(before, n, index, body, uses) {
+                    Some((v, n, body)) => (Some(v), witness, n, index.clone(), body),
+                    None => (None, witness, n.clone(), index.clone(), body.clone()),
+                }
+            }
+            (_, Some([v])) if is_float => {
                 let v = v.as_var().filter(|v| uses.get(&v.id()) == Some(&1))?;
-                let made = before.iter().find(|b| b.pattern.vars() == [v.clone()])?;
-                let [n, f] = made.rhs.args_of_prim(Prim::Build)? else { return None };
-                (Expr::dummy(Type::Float), n, f)
+                let (n, index, body) = build_of(before, v)?;
+                (Some(v.clone()), Expr::dummy(Type::Float), n.clone(), index.clone(), body.clone())
             }
             _ => return None,
         };
-        let Kind::Lam(index, body) = f.kind() else { return None };
-        (n.is_atom() && !self.effects.in_term(f)).then(|| Sum {
-            witness,
-            n: n.clone(),
-            index: index.clone(),
-            body: body.clone(),
-        })
+        (n.is_atom() && !self.effects.in_term(&body)).then_some(Sum { of, witness, n, index, body })
+    }
+
+    /// Returns the tensor of which a sum reads the elements one by one, where it has no other use; and the sum with the
+    /// elements in their place.
+    fn sum_of_elements(
+        &self,
+        before: &[Binding],
+        n: &Expr,
+        index: &Var,
+        body: &Expr,
+        uses: &FxHashMap<u32, usize>,
+    ) -> Option<(Var, Expr, Expr)> {
+        let read = |e: &Expr| match e.args_of_prim(Prim::Index) {
+            Some([k, v]) if k.as_var() == Some(index) => v.as_var().cloned(),
+            _ => None,
+        };
+        let n = n.as_var().and_then(|n| before.iter().find(|b| b.pattern.vars() == [n.clone()])).map_or(n, |b| {
+            let of = size_of(b).and_then(|v| build_of(before, v));
+            of.map_or(n, |(n, ..)| n)
+        });
+        let v = body.find_map(|e| read(e).filter(|v| build_of(before, v).is_some_and(|(m, ..)| m == n)))?;
+        let (_, i, element) = build_of(before, &v)?;
+        let sizes = before.iter().filter(|b| size_of(b) == Some(&v)).count();
+        // What occurs in a function counts twice.
+        let is_alone = occurrences(body).get(&v.id()) == Some(&1) && uses.get(&v.id()) == Some(&(2 + sizes));
+        if !is_alone {
+            return None;
+        }
+        fn put(e: &Expr, is_read: &dyn Fn(&Expr) -> bool, element: &Expr) -> Expr {
+            if is_read(e) { element.clone() } else { e.map_children(|child| put(child, is_read, element)) }
+        }
+        let (bindings, result) = element.as_block();
+        let here = FxHashMap::from_iter([(i.id(), Expr::var(index))]);
+        let bindings = bindings.iter().map(|b| Binding { pattern: b.pattern.clone(), rhs: substitute(&b.rhs, &here) });
+        let rest = put(body, &|e| read(e).as_ref() == Some(&v), &substitute(result, &here));
+        Some((v, n.clone(), Expr::block(bindings.collect(), rest)))
     }
 
     /// Returns the two sums as one, if they share work.
@@ -170,30 +210,44 @@ impl FuseSums<'_> {
         let witness = Expr::tuple([first.witness.clone(), second.witness.clone()]);
         shares.then(|| Expr::prim(Prim::SumBuild, [witness, first.n.clone(), f]))
     }
-}
 
-/// Returns the position at which one binding can replace the j-th and one after all of them.
-fn position(before: &[Binding], j: usize, b: &Binding) -> Option<usize> {
-    let bound: FxHashSet<u32> = before[j..].iter().flat_map(|b| b.pattern.vars()).map(Var::id).collect();
-    let needed = needs(before, b);
-    if needed.iter().all(|x| !bound.contains(&x.id())) {
-        return Some(j);
+    /// Returns the bindings, the place of the j-th in them, and the position at which one sum can replace that one and
+    /// another after all of them. What the other one needs of those between the two moves before the j-th.
+    fn position(&self, before: &[Binding], j: usize, second: &Expr) -> Option<(Vec<Binding>, usize, usize)> {
+        let mut needed: FxHashSet<u32> = free_variables(second).iter().map(Var::id).collect();
+        let is_needed = |b: &Binding, needed: &FxHashSet<u32>| b.pattern.vars().iter().any(|x| needed.contains(&x.id()));
+        let mut moved = vec![false; before.len()];
+        for i in (j + 1..before.len()).rev() {
+            if is_needed(&before[i], &needed) {
+                needed.extend(free_variables(&before[i].rhs).iter().map(Var::id));
+                moved[i] = true;
+            }
+        }
+        let may_move = |i: usize| !moved[i] || !self.effects.in_term(&before[i].rhs);
+        if !is_needed(&before[j], &needed) && (0..before.len()).all(may_move) {
+            let of = |keep: bool| (j + 1..before.len()).filter(|i| moved[*i] == keep).map(|i| before[i].clone()).collect();
+            let [earlier, later]: [Vec<Binding>; 2] = [of(true), of(false)];
+            let at = j + earlier.len();
+            return Some(([&before[..j], &earlier, &before[j..=j], &later].concat(), at, at));
+        }
+        let own = before[j].pattern.vars();
+        let uses = |e: &Expr| free_variables(e).iter().any(|x| own.contains(x));
+        let is_used = before[j + 1..].iter().any(|b| uses(&b.rhs)) || is_needed(&before[j], &needed);
+        (!is_used).then(|| (before.to_vec(), j, before.len()))
     }
-    let own = before[j].pattern.vars();
-    let uses = |e: &Expr| free_variables(e).iter().any(|x| own.contains(x));
-    let is_used = before[j + 1..].iter().any(|b| uses(&b.rhs)) || needed.iter().any(|x| own.contains(x));
-    (!is_used).then_some(before.len())
 }
 
-/// Returns the variables that a sum needs; for the sum of a `build`, those that the `build` needs.
-fn needs(before: &[Binding], b: &Binding) -> Vec<Var> {
-    let made = summed(b).and_then(|v| before.iter().find(|b| b.pattern.vars() == [v.clone()]));
-    free_variables(&made.unwrap_or(b).rhs)
+/// Returns the size, the index and the element of a tensor that one of some bindings builds.
+fn build_of<'b>(before: &'b [Binding], v: &Var) -> Option<(&'b Expr, &'b Var, &'b Expr)> {
+    let made = before.iter().find(|b| matches!(&b.pattern, Pattern::Var(x) if x == v))?;
+    let [n, f] = made.rhs.args_of_prim(Prim::Build)? else { return None };
+    let Kind::Lam(i, element) = f.kind() else { return None };
+    Some((n, i, element))
 }
 
-/// Returns the variable that is summed up, for `sum(v)`.
-fn summed(b: &Binding) -> Option<&Var> {
-    b.rhs.args_of_prim(Prim::Sum)?[0].as_var()
+/// Returns the variable whose size a binding names.
+fn size_of(b: &Binding) -> Option<&Var> {
+    b.rhs.args_of_prim(Prim::Size)?[0].as_var()
 }
 
 fn name_of(b: &Binding) -> &str {

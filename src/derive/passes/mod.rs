@@ -16,6 +16,7 @@ pub mod cse;
 pub mod dce;
 pub mod dead_components;
 pub mod expand_arrays;
+pub mod folds_of_maps;
 pub mod fuse_sums;
 pub mod hoist_residuals;
 pub mod inline_maps;
@@ -55,6 +56,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "inline_marked", violation: inline_marked::violation,
         purpose:       "inlines the calls that the program marks by `$inline`, and those of small functions that pass arrays on",
         postcondition: "no such call of a function that can be inlined is left" },
+    TermPass { name: "folds_of_maps", violation: folds_of_maps::violation,
+        purpose:       "writes folds whose steps go element by element as a fold for each element",
+        postcondition: "no step of a fold makes each number of its state from that number alone, if its text shows that" },
     TermPass { name: "inline_maps", violation: inline_maps::violation,
         purpose:       "writes calls of functions of linear maps as what they say of maps",
         postcondition: "no transposed Jacobian is called by its name" },

@@ -5,9 +5,11 @@
 
 use super::Pipeline;
 use crate::derive::call_order;
+use crate::derive::passes::folds_of_maps::folds_of_maps;
 use crate::derive::passes::inline_marked;
 use crate::derive::passing_on::passing_on;
 use crate::derive::postcondition::Facts;
+use lm::rewrites::Rewrites;
 use lm::term::{Def, Expr, FunName, Kind, Op, Supply};
 use rustc_hash::FxHashSet;
 
@@ -21,6 +23,24 @@ impl Pipeline {
         let mut done = FxHashSet::default();
         let names: Vec<FunName> = self.program.defs.keys().cloned().collect();
         names.iter().for_each(|name| self.inline_marked_of(name, &mut done));
+    }
+
+    /// Writes folds of maps as maps of folds, in all definitions. Keeps the definitions as they are written.
+    pub(super) fn fold_all_maps(&mut self) {
+        let names: Vec<FunName> = self.program.defs.keys().filter(|name| name.derivations.is_empty()).cloned().collect();
+        for name in names {
+            let def = self.program.defs[&name].clone();
+            let callee = |f: &FunName| self.program.defs.get(f).filter(|_| self.can_inline(f)).cloned();
+            let facts = lm::facts::Facts::of(self.program.signature(&def.fun).as_ref(), &def.params);
+            let mut supply = self.program.supply.clone();
+            let new = folds_of_maps(&def, &callee, &self.effects, facts, &mut supply, &mut Rewrites::all());
+            self.program.supply = supply;
+            if new != def {
+                super::watch::promised("folds_of_maps", &new, &Facts::new(&self.effects));
+                self.program.defs.insert(name.clone(), new);
+                self.written_with_marks.entry(name).or_insert(def);
+            }
+        }
     }
 
     fn inline_marked_of(&mut self, name: &FunName, done: &mut FxHashSet<FunName>) {

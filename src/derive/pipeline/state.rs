@@ -108,6 +108,7 @@ impl Pipeline {
         }
         pipeline.rule_written();
         pipeline.inline_all_marked();
+        pipeline.fold_all_maps();
         pipeline
     }
 

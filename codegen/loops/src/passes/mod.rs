@@ -9,6 +9,7 @@ mod arena_scopes;
 mod buffer_reuse;
 mod check_elimination;
 mod coalesce_buffers;
+mod collapse;
 mod dce;
 mod delinearize;
 mod drop_checks;
@@ -220,6 +221,13 @@ pub const PASSES: &[Pass] = &[
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: delinearize::run }),
     },
     Pass {
+        name: "collapse",
+        purpose: "makes one loop of two that go through all elements of a matrix in order",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: collapse::run }),
+    },
+    Pass {
         name: "unroll",
         purpose: "unrolls loops of few iterations",
         reorders: false,
@@ -377,6 +385,7 @@ const ORDER: &[&str] = &[
     "index_set_split",
     "delinearize",
     "gvn",
+    "collapse",
     "unroll",
     "expand_powers",
     "gvn",

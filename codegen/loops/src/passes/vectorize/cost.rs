@@ -4,9 +4,9 @@
 //! neighbours, and which one gathers.
 
 use crate::analyses::divergence::{AllocForm, Divergence, Layout};
-use crate::ir::{Block, Cost, For, Local, Memory, Op, Operand, Stmt};
+use crate::ir::{Block, Cost, For, Local, Memory, Op, Operand, Scalar, Stmt};
 use lm::libm::Vectors;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How often a loop runs of which that is not known.
 const ITERATIONS: f64 = 16.0;
@@ -83,6 +83,52 @@ pub(super) fn calls_libm(block: &Block) -> bool {
     calls
 }
 
+/// How long it takes until the next operation may use a result, where two may begin in each unit of time: of Floats, of a
+/// division or a root, and of a function of libm.
+const WAIT: f64 = 8.0;
+const LONG_WAIT: f64 = 30.0;
+const CALL_WAIT: f64 = 90.0;
+
+/// Returns how long an iteration of a loop waits for the one before it. Sums do not count: `unroll_and_jam` runs several
+/// side by side.
+pub(super) fn wait(looped: &For) -> f64 {
+    let is_sum = |(y, next): (&(Local, Operand), &Operand)| {
+        let made = looped.body.stmts.iter().find(|stmt| next.local().is_some_and(|x| stmt.targets().contains(&x)));
+        matches!(made, Some(Stmt::Let(_, Op::AddF, args)) if args.iter().any(|a| a.local() == Some(y.0)))
+    };
+    if looped.carried.iter().zip(&looped.body.results).all(is_sum) {
+        return 0.0;
+    }
+    let mut known: FxHashMap<Local, f64> = looped.carried.iter().map(|(y, _)| (*y, 0.0)).collect();
+    waits_in(&looped.body, &mut known);
+    looped.body.results.iter().filter_map(|a| known.get(&a.local()?)).fold(0.0, |most, wait| most.max(*wait))
+}
+
+/// Learns how long the results of statements wait for what is known.
+fn waits_in(block: &Block, known: &mut FxHashMap<Local, f64>) {
+    for stmt in &block.stmts {
+        let own = match stmt {
+            Stmt::Let(_, op, _) => match op.cost() {
+                _ if op.result() != Scalar::Float => 2.0,
+                Cost::Division | Cost::Root => LONG_WAIT,
+                Cost::Libm(_) => CALL_WAIT,
+                _ => WAIT,
+            },
+            Stmt::Memory(Memory::Load(..)) => WAIT,
+            Stmt::If(..) => 2.0,
+            _ => continue,
+        };
+        stmt.blocks().for_each(|inner| waits_in(inner, known));
+        let given = stmt.operands().into_iter().chain(stmt.blocks().flat_map(|inner| &inner.results));
+        let before = given.filter_map(|a| known.get(&a.local()?).copied()).fold(None, |most: Option<f64>, wait| {
+            Some(most.map_or(wait, |most| most.max(wait)))
+        });
+        if let Some(before) = before {
+            known.extend(stmt.targets().into_iter().map(|x| (x, before + own)));
+        }
+    }
+}
+
 /// The price of a loop's body in lanes.
 pub(super) struct InLanes<'a> {
     pub spread: &'a Divergence,
@@ -130,7 +176,8 @@ impl InLanes<'_> {
             Stmt::For(looped) => {
                 let parts = self.spread.varies(&looped.from) || self.spread.varies(&looped.to);
                 let masks = if parts { (1 + looped.carried.len()) as f64 * self.vector() } else { 0.0 };
-                scalar(stmt) + iterations(looped) * (self.cost_of(&looped.body, parted || parts) + masks + 1.0)
+                let each = self.cost_of(&looped.body, parted || parts) + masks + 1.0;
+                scalar(stmt) + iterations(looped) * each.max(wait(looped))
             }
             Stmt::Check { condition, .. } if self.spread.varies(condition) => 1.0 + self.vector(),
             Stmt::Memory(memory) => self.memory_cost(memory, scalar(stmt), parted),

@@ -173,7 +173,7 @@ impl LaneChooser<'_> {
         let is_plain = is_plain(self.function, looped) && (self.keeps_order || !cost::calls_libm(&looped.body));
         // The chunks of a loop are no loop that repeats it.
         self.around += usize::from(!looped.on_threads);
-        let inside = cost::iterations(looped) * (self.choose_in_block(&looped.body) + 1.0);
+        let inside = cost::iterations(looped) * (self.choose_in_block(&looped.body) + 1.0).max(cost::wait(looped));
         self.around -= usize::from(!looped.on_threads);
         let otherwise = if is_plain { PLAIN * inside } else { inside };
         // A nest that `interchange` ordered keeps its lanes, unless it is one of several things that the loop does.
@@ -236,7 +236,8 @@ impl LaneChooser<'_> {
         }
         let carries_best = independence.carried.iter().any(|carried| !matches!(carried, Carried::Same | Carried::Sum));
         let spread = Divergence::of(self.function, &self.aliases, looped).map_err(Reason::Refused)?;
-        let body = |lanes| self.price(&spread, lanes).block_cost(&looped.body) + 1.0;
+        let price = |lanes| self.price(&spread, lanes);
+        let body = |lanes| price(lanes).block_cost(&looped.body) + 1.0;
         let cost = (iterations / f64::from(lanes)).ceil() * body(lanes);
         let may_be_wide = self.vectors.lanes.is_none() && self.around == 0 && !carries_best;
         Ok((if may_be_wide { wide(looped, lanes, body) } else { lanes }, cost))

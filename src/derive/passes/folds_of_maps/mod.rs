@@ -1,0 +1,309 @@
+//! Writes folds of maps as maps of folds.
+//!
+//! ```text
+//! fold(λ(s, x). build(size(s), λk. e{s[k], x, k}), a, v)  =  build(size(a), λk. fold(λ(t, x). e{t, x, k}, a[k], v))
+//! ```
+//!
+//! A step that makes each element of its state from that element alone is a map. Then the fold of one element needs no
+//! other one: its states are numbers, which stay in registers, and of which the reverse derivative keeps those of a few
+//! elements at a time. So it needs no memory for states of the size of a, and passes over a once and not in each step.
+//!
+//! States may be tuples of tensors of one size, and tensors of rows, where the law holds again for each row. A step may
+//! name tensors, add and scale them, choose between them, and call functions of the program (`element`). What it
+//! computes for all elements at once is computed once for each step still, in a table (`common`).
+//!
+//! A step that keeps elements, where a condition on the index or on x says so, stays: loops change its state in place.
+//! So does a step that prints. Takes and gives: definitions as they are written, before normal form.
+
+mod common;
+mod element;
+
+use crate::derive::forms::smallest;
+use crate::derive::postcondition;
+use common::Common;
+use element::{Element, Value, learn_index};
+use lm::effect::Effects;
+use lm::facts::Facts;
+use lm::law::name_it;
+use lm::prim::Prim;
+use lm::rewrites::Rewrites;
+use lm::scope::free_variables;
+use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Supply, Var};
+use lm::types::Type;
+use rustc_hash::FxHashSet;
+
+/// Returns the definition of a function that may take the place of its calls.
+pub type Callee<'a> = dyn Fn(&FunName) -> Option<Def> + 'a;
+
+/// Steps of more nodes stay: each is looked at for each fold around it.
+const MOST_NODES: usize = 600;
+
+/// Writes the folds of a definition as maps, where its step is one. `facts` has the sizes of its parameters.
+pub fn folds_of_maps(
+    def: &Def,
+    callee: &Callee,
+    effects: &Effects,
+    facts: Facts,
+    supply: &mut Supply,
+    rewrites: &mut Rewrites,
+) -> Def {
+    let mut pass = FoldsOfMaps { callee, effects, facts, supply };
+    Def { body: pass.term(&def.body, rewrites), ..def.clone() }
+}
+
+struct FoldsOfMaps<'a> {
+    callee: &'a Callee<'a>,
+    effects: &'a Effects,
+    facts: Facts,
+    supply: &'a mut Supply,
+}
+
+impl FoldsOfMaps<'_> {
+    fn term(&mut self, e: &Expr, rewrites: &mut Rewrites) -> Expr {
+        let new = match e.kind() {
+            Kind::Let(bindings, body) => {
+                let mut all = Vec::new();
+                for b in bindings {
+                    let rhs = self.term(&b.rhs, rewrites);
+                    let is_new = rhs != b.rhs;
+                    let (inner, result) = rhs.as_block();
+                    // What a fold has become shows its size, as the binding's own term.
+                    let inner = inner.iter().filter(|_| is_new);
+                    let rhs = if is_new { result.clone() } else { rhs.clone() };
+                    let own = Binding { pattern: b.pattern.clone(), rhs };
+                    for b in inner.chain([&own]) {
+                        self.facts.sizes(b);
+                        all.push(b.clone());
+                    }
+                }
+                Expr::block(all, self.term(body, rewrites))
+            }
+            Kind::App(..) => {
+                learn_index(e, &mut self.facts);
+                e.map_children(|child| self.term(child, rewrites))
+            }
+            _ => e.map_children(|child| self.term(child, rewrites)),
+        };
+        match self.as_map(&new) {
+            Some(map) if rewrites.may("fold-of-map") => map.placed_throughout(e.span()),
+            _ => new,
+        }
+    }
+
+    /// Returns a fold as a map of folds, if its step is a map.
+    fn as_map(&mut self, e: &Expr) -> Option<Expr> {
+        let [f, start, v] = e.args_of_prim(Prim::Fold)? else { return None };
+        let Kind::Lam(p, body) = f.kind() else { return None };
+        let (index, _) = tensors(start.ty())?;
+        if f.size() > MOST_NODES || self.effects.in_term(body) {
+            return None;
+        }
+        let mut out = Vec::new();
+        let [start, v] = [start, v].map(|e| named(e, self.supply, &mut out));
+        out.iter().for_each(|b| self.facts.sizes(b));
+        let starts = leaves(&start);
+        let size = |a: &Expr| Expr::prim(Prim::Size, [a.clone()]);
+        if starts[1..].iter().any(|a| !self.facts.are_equal(&size(a), &size(&starts[0]))) {
+            return None;
+        }
+        let n = name_it(&size(&starts[0]), self.supply, &mut out);
+        out.last().into_iter().for_each(|b| self.facts.sizes(b));
+        let k = self.supply.fresh("k", index);
+        self.facts.index(&k, &n);
+        let mut own = None;
+        for looks_into in [true, false] {
+            let mut common = out.clone();
+            own = own.or_else(|| {
+                let fold = self.fold_of_element(p, body, &starts, &v, &n, &k, looks_into, &mut common)?;
+                Some((fold, std::mem::take(&mut common)))
+            });
+        }
+        let (own, mut out) = own?;
+        let map = Expr::prim(Prim::Build, [n, Expr::lam(k, own)]);
+        let mut parts = match &starts[..] {
+            [_] => vec![map],
+            many => {
+                let pairs = name_it(&map, self.supply, &mut out);
+                let parts = name_it(&Expr::prim(Prim::Unzip, [pairs]), self.supply, &mut out);
+                (1..=many.len()).map(|i| Expr::get(i, parts.clone())).collect()
+            }
+        };
+        parts.reverse();
+        Some(Expr::block(out, of_leaves(start.ty(), &mut parts)))
+    }
+
+    /// Returns the fold of the elements at k. What is common to all elements is bound before.
+    #[expect(clippy::too_many_arguments)]
+    fn fold_of_element(
+        &mut self,
+        p: &Var,
+        body: &Expr,
+        starts: &[Expr],
+        v: &Expr,
+        n: &Expr,
+        k: &Var,
+        looks_into: bool,
+        out: &mut Vec<Binding>,
+    ) -> Option<Expr> {
+        let states: Vec<Var> = starts.iter().map(|a| self.supply.fresh("s", element_of(a.ty()))).collect();
+        let x = self.supply.fresh("x", p.ty().as_tuple()?[1].clone());
+        let mut next_state = states.iter();
+        let state = Value::of_tensors(starts_type(p)?, &mut next_state);
+        let mut element =
+            Element { callee: self.callee, facts: &mut self.facts, supply: self.supply, n, k, known: Default::default(), calls: 0, looks_into };
+        element.know(p, Value::Tuple(vec![state, Value::Same(Expr::var(&x))]));
+        let mut step = Vec::new();
+        let mark = element.facts.mark();
+        let body = element.own(body);
+        let result = element.value(&body, &mut step)?.elements(&mut element)?;
+        if (Step { bindings: &step, result: &result, states: &states, k }).changes_few() {
+            return None;
+        }
+        let result = if let [one] = &result[..] { one.clone() } else { Expr::tuple(result) };
+        // What a step reads is known to be there only where there is a step.
+        self.facts.forget_since(mark);
+        let common = Common { facts: &self.facts, supply: self.supply, x: &x, n };
+        let (data, step) = common.taken_out(step, result, [k].into_iter().chain(&states), v, out)?;
+        let a: Vec<Expr> = starts.iter().map(|a| Expr::prim(Prim::Index, [Expr::var(k), a.clone()])).collect();
+        let a = if let [one] = &a[..] { one.clone() } else { Expr::tuple(a) };
+        let q = self.supply.fresh(p.name(), Type::tuple([a.ty().clone(), data.element.ty().clone()]));
+        let mut bindings = data.bindings;
+        if let [s] = &states[..] {
+            bindings.insert(0, Binding { pattern: Pattern::Tuple(vec![s.clone(), data.element]), rhs: Expr::var(&q) });
+        } else {
+            let s = self.supply.fresh("s", a.ty().clone());
+            let of_states = Binding { pattern: Pattern::Tuple(states), rhs: Expr::var(&s) };
+            bindings.splice(0..0, [Binding { pattern: Pattern::Tuple(vec![s, data.element]), rhs: Expr::var(&q) }, of_states]);
+        }
+        let (inner, result) = step.as_block();
+        bindings.extend(inner.iter().cloned());
+        let step = Expr::block(bindings, result.clone());
+        let fold = Expr::prim(Prim::Fold, [Expr::lam(q, step), a.clone(), data.vector]);
+        if tensors(a.ty()).is_some() { self.as_map(&fold) } else { is_of_numbers(a.ty()).then_some(fold) }
+    }
+}
+
+/// Names a term; of a block the result, and of a tuple its components.
+fn named(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
+    let (bindings, result) = e.as_block();
+    out.extend(bindings.iter().cloned());
+    match result.args_of(&Op::Tuple) {
+        Some(parts) => Expr::tuple(parts.iter().map(|part| named(part, supply, out)).collect::<Vec<_>>()),
+        None => name_it(result, supply, out),
+    }
+}
+
+/// Returns the type of the state, of a step that takes p.
+fn starts_type(p: &Var) -> Option<&Type> {
+    p.ty().as_tuple().map(|pair| &pair[0])
+}
+
+/// Returns the type of the indices of a tensor, or of all tensors in a tuple, and how many there are.
+fn tensors(ty: &Type) -> Option<(Type, usize)> {
+    match ty {
+        Type::Tensor(rank, _) => Some((Type::index(*rank), 1)),
+        Type::Tuple(parts) => {
+            let all: Vec<(Type, usize)> = parts.iter().map(tensors).collect::<Option<_>>()?;
+            let (first, _) = all.first()?;
+            all.iter().all(|(index, _)| index == first).then(|| (first.clone(), all.iter().map(|(_, n)| n).sum()))
+        }
+        _ => None,
+    }
+}
+
+fn element_of(ty: &Type) -> Type {
+    match ty {
+        Type::Tensor(_, element) => (**element).clone(),
+        other => panic!("{other:?} has no elements"),
+    }
+}
+
+fn is_of_numbers(ty: &Type) -> bool {
+    match ty {
+        Type::Float | Type::Integer | Type::Bool => true,
+        Type::Tuple(parts) => !parts.is_empty() && parts.iter().all(is_of_numbers),
+        _ => false,
+    }
+}
+
+/// Returns the tensors in a term that is a tensor, or a tuple of such.
+fn leaves(e: &Expr) -> Vec<Expr> {
+    match e.ty() {
+        Type::Tuple(parts) => (1..=parts.len()).flat_map(|i| leaves(&Expr::get(i, e.clone()))).collect(),
+        _ => vec![e.clone()],
+    }
+}
+
+/// Returns a term of a type that has these tensors in it, the first of them last.
+fn of_leaves(ty: &Type, tensors: &mut Vec<Expr>) -> Expr {
+    match ty {
+        Type::Tuple(parts) => Expr::tuple(parts.iter().map(|part| of_leaves(part, tensors)).collect::<Vec<_>>()),
+        _ => tensors.pop().expect("there is one for each leaf"),
+    }
+}
+
+/// What a step makes of its state: what it binds, and the elements of the next state.
+struct Step<'a> {
+    bindings: &'a [Binding],
+    result: &'a [Expr],
+    states: &'a [Var],
+    k: &'a Var,
+}
+
+impl Step<'_> {
+    /// Returns whether a step leaves elements as they are, or adds nothing to them, where a condition says so that does
+    /// not depend on states.
+    fn changes_few(&self) -> bool {
+        let terms = || self.bindings.iter().map(|b| &b.rhs).chain(self.result);
+        let [of_state, of_index] = [self.states, std::slice::from_ref(self.k)].map(|xs| self.that_depend_on(xs));
+        let by_index = |e: &Expr| {
+            let Some([c, ..]) = e.args_of(&Op::If) else { return false };
+            mentions(c, &of_index) && !mentions(c, &of_state)
+        };
+        let is_same = |(e, s): (&Expr, &Var)| e.as_var() == Some(s);
+        let pairs = || self.result.iter().zip(self.states);
+        let keeps = |(e, s)| !is_same((e, s)) && self.keeps(e, s, &of_state);
+        pairs().all(is_same) || pairs().any(keeps) || terms().any(|e| e.any(by_index))
+    }
+
+    /// Returns the names that depend on some of them.
+    fn that_depend_on(&self, xs: &[Var]) -> FxHashSet<u32> {
+        let mut all: FxHashSet<u32> = xs.iter().map(Var::id).collect();
+        let mut learn = |b: &Binding| {
+            if mentions(&b.rhs, &all) {
+                all.extend(b.pattern.vars().iter().map(Var::id));
+            }
+        };
+        for b in self.bindings {
+            b.rhs.visit_bindings(&mut learn);
+            learn(b);
+        }
+        self.result.iter().for_each(|e| e.visit_bindings(&mut learn));
+        all
+    }
+
+    fn keeps(&self, e: &Expr, s: &Var, of_state: &FxHashSet<u32>) -> bool {
+        let e = e.as_block().1;
+        match (e.as_var(), e.args_of(&Op::If)) {
+            (Some(x), _) if x == s => true,
+            (Some(x), _) => {
+                let of = |b: &&Binding| matches!(&b.pattern, Pattern::Var(y) if y == x);
+                self.bindings.iter().find(of).is_some_and(|b| self.keeps(&b.rhs, s, of_state))
+            }
+            (_, Some([c, arms @ ..])) => !mentions(c, of_state) && arms.iter().any(|arm| self.keeps(arm, s, of_state)),
+            _ => false,
+        }
+    }
+}
+
+fn mentions(e: &Expr, xs: &FxHashSet<u32>) -> bool {
+    free_variables(e).iter().any(|x| xs.contains(&x.id()))
+}
+
+/// Returns what breaks the postcondition: a fold whose step is a map.
+pub fn violation(def: &Def, facts: &postcondition::Facts) -> Option<Expr> {
+    let mut supply = Supply::after(&def.body);
+    let callee = |_: &FunName| None;
+    let mut pass = FoldsOfMaps { callee: &callee, effects: facts.effects, facts: Facts::default(), supply: &mut supply };
+    smallest(&def.body, |e| pass.as_map(e).is_some())
+}
