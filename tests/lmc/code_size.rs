@@ -140,7 +140,8 @@ fn has(program: &str, text: &str) -> [bool; 2] {
 fn short_loops_have_vectors() {
     let once = "(def f (Vec Float) (v : Vec Float) (map (lam (x : Float) (mul x (add x 1.0))) v))";
     let again = "(def f (Vec Float) ((v : Vec Float) (n : Integer))
-      (fold (lam (t : Tuple (Vec Float) Integer) (map (lam (x : Float) (mul x (add x 1.0))) (get$1$2 t)))
+      (fold (lam (t : Tuple (Vec Float) Integer)
+              (let (s (get$1$2 t)) (map (lam (x : Float) (mul x (add x (index 0 s)))) s)))
             v (build n (lam (i : Integer) i))))";
     // The remainder of a loop runs in shorter vectors.
     assert_eq!([has(once, "vec.epilog.vector.body"), has(again, "vec.epilog.vector.body")], [[true; 2]; 2]);

@@ -41,7 +41,7 @@ const PROGRAM: &str = r#"
 ; The state moves down to the mark, from the second step on.
 (def steps (Vec Float) ((v : Vec Float) (n : Integer))
   (fold (lam (t : Tuple (Vec Float) Integer)
-          (let ((w i) t) (map (lam (x : Float) (mul 0.5 x)) w)))
+          (let ((w i) t) (build (size w) (lam (k : Integer) (mul 0.5 (index (sub (sub (size w) 1) k) w))))))
         v
         (build n (lam (i : Integer) i))))
 

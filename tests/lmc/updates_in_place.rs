@@ -96,15 +96,17 @@ const fn row(name: &'static str, checkpoint: Checkpoint, numbers: [[u64; 2]; 3])
     Row { name, checkpoint, value, reverse, memory }
 }
 
-const ROWS: [Row; 10] = [
-    row("sine", Checkpoint::None, [[9744, 71696], [22152, 170248], [4688, 34960]]),
-    row("sine", Checkpoint::Sqrt, [[9744, 71696], [30392, 235848], [3136, 16464]]),
-    row("square", Checkpoint::None, [[9808, 71824], [21576, 167048], [4752, 35088]]),
-    row("square", Checkpoint::Sqrt, [[9808, 71824], [29856, 232744], [3200, 16592]]),
+const ROWS: [Row; 12] = [
+    row("sine", Checkpoint::None, [[528, 2064], [9728, 71680], [592, 2192]]),
+    row("sine", Checkpoint::Sqrt, [[528, 2064], [12800, 88064], [576, 2128]]),
+    row("square", Checkpoint::None, [[4624, 34832], [26192, 202896], [672, 2336]]),
+    row("square", Checkpoint::Sqrt, [[4624, 34832], [31824, 251896], [656, 4304]]),
+    row("mirrored", Checkpoint::None, [[22080, 170112], [54472, 429448], [5280, 37152]]),
+    row("mirrored", Checkpoint::Sqrt, [[22080, 170112], [73504, 585256], [3728, 18656]]),
     row("right_looking", Checkpoint::None, [[6672, 37360], [22912, 128768], [2240, 11104]]),
     row("right_looking", Checkpoint::Sqrt, [[6672, 37360], [29776, 170664], [3280, 15536]]),
-    row("left_looking", Checkpoint::None, [[4048, 21392], [19456, 103424], [2800, 10672]]),
-    row("left_looking", Checkpoint::Sqrt, [[4048, 21392], [25328, 142056], [3936, 17136]]),
+    row("left_looking", Checkpoint::None, [[4032, 21376], [18432, 99328], [2288, 8624]]),
+    row("left_looking", Checkpoint::Sqrt, [[4032, 21376], [25328, 142056], [3936, 17136]]),
     row("two_elements", Checkpoint::None, [[512, 1024], [1856, 3712], [416, 800]]),
     row("two_elements", Checkpoint::Sqrt, [[512, 1024], [2664, 6112], [480, 960]]),
 ];
@@ -125,7 +127,7 @@ fn steps_load_and_store_so_much() {
 #[test]
 fn the_derivative_is_the_same_however_few_states_it_keeps() {
     with_large_stack(|| {
-        for name in ["sine", "square", "right_looking", "left_looking"] {
+        for name in ["sine", "square", "mirrored", "right_looking", "left_looking"] {
             let derivative = |checkpoint| {
                 let case = Case::new(name, checkpoint);
                 let jit = case.jit(Jit::new);

@@ -95,7 +95,7 @@ fn verbose_tells_which_loops_run_in_lanes_and_why_others_do_not() {
         (text(&output.stdout), text(&output.stderr))
     };
     let (loops, said) = compile("auto");
-    assert!(loops.contains(" lanes 8 {") && said.contains(" in 8 lanes: costs "), "{said}");
+    assert!(loops.contains(" lanes 16 {") && said.contains(" in 16 lanes: costs "), "{said}");
     assert!(said.contains(" is carried, and neither a sum nor a best element"), "{said}");
     assert!(compile("2").0.contains(" lanes 2 {"));
     let (loops, said) = compile("off");

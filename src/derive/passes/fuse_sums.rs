@@ -215,7 +215,8 @@ impl FuseSums<'_> {
     /// another after all of them. What the other one needs of those between the two moves before the j-th.
     fn position(&self, before: &[Binding], j: usize, second: &Expr) -> Option<(Vec<Binding>, usize, usize)> {
         let mut needed: FxHashSet<u32> = free_variables(second).iter().map(Var::id).collect();
-        let is_needed = |b: &Binding, needed: &FxHashSet<u32>| b.pattern.vars().iter().any(|x| needed.contains(&x.id()));
+        let is_needed =
+            |b: &Binding, needed: &FxHashSet<u32>| b.pattern.vars().iter().any(|x| needed.contains(&x.id()));
         let mut moved = vec![false; before.len()];
         for i in (j + 1..before.len()).rev() {
             if is_needed(&before[i], &needed) {
@@ -225,7 +226,8 @@ impl FuseSums<'_> {
         }
         let may_move = |i: usize| !moved[i] || !self.effects.in_term(&before[i].rhs);
         if !is_needed(&before[j], &needed) && (0..before.len()).all(may_move) {
-            let of = |keep: bool| (j + 1..before.len()).filter(|i| moved[*i] == keep).map(|i| before[i].clone()).collect();
+            let of =
+                |keep: bool| (j + 1..before.len()).filter(|i| moved[*i] == keep).map(|i| before[i].clone()).collect();
             let [earlier, later]: [Vec<Binding>; 2] = [of(true), of(false)];
             let at = j + earlier.len();
             return Some(([&before[..j], &earlier, &before[j..=j], &later].concat(), at, at));

@@ -27,7 +27,8 @@ impl Pipeline {
 
     /// Writes folds of maps as maps of folds, in all definitions. Keeps the definitions as they are written.
     pub(super) fn fold_all_maps(&mut self) {
-        let names: Vec<FunName> = self.program.defs.keys().filter(|name| name.derivations.is_empty()).cloned().collect();
+        let names: Vec<FunName> =
+            self.program.defs.keys().filter(|name| name.derivations.is_empty()).cloned().collect();
         for name in names {
             let def = self.program.defs[&name].clone();
             let callee = |f: &FunName| self.program.defs.get(f).filter(|_| self.can_inline(f)).cloned();

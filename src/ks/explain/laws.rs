@@ -68,6 +68,7 @@ const FAMILIES: &[(&str, &str)] = &[
         "It simplifies tangents and cotangents. Zeros here are zero vectors, not literals: arithmetic of the \
          program\nis left as it is written.",
     ),
+    ("fold-of-", "It writes a fold in a form whose derivative needs fewer states, or none."),
     ("fold-", "It computes with literals at compile time."),
     ("call-", "It says what a call of a derivative is, or makes one call of several."),
     ("let-", "It moves, merges or removes bindings."),

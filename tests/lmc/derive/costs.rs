@@ -59,7 +59,12 @@ const PROGRAM: &str = "
 (def grow Float ((v : Vec Float) (n : Integer))
   (if (eq n 0) (sum v) (grow (map (lam (x : Float) (sin x)) v) (div n 2))))
 (def powers Float ((m : Tensor 2 Float) (v : Vec Float))
-  (index (tuple 0 0) (fold (lam (p : Tuple (Tensor 2 Float) Float) (mul (get$2$2 p) (get$1$2 p))) m v)))
+  (index (tuple 0 0)
+         (fold (lam (p : Tuple (Tensor 2 Float) Float)
+                 (let ((s x) p)
+                   (build (size s) (lam (ij : Tuple Integer Integer)
+                     (let ((i j) ij) (mul x (index (tuple (sub (sub (get$1$2 (size s)) 1) i) j) s)))))))
+               m v)))
 (def named Float ((steps : Integer) (v : Vec Float))
   (sumbuild steps (lam (k : Integer) (odd (index k v)))))
 ";

@@ -76,6 +76,14 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "fold(",
     ),
     (
+        "folds_of_maps",
+        "(def f (Vec Float) ((a : Vec Float) (v : Vec Float))
+           (fold (lam (p : Tuple (Vec Float) Float)
+                   (let ((s x) p) (build (size s) (lam (k : Integer) (mul x (index k s))))))
+                 a v))",
+        "fold(",
+    ),
+    (
         "share_elements",
         "(def f Float (x : Vec Float)
            (let ((n (size x))

@@ -149,8 +149,16 @@ impl FoldsOfMaps<'_> {
         let x = self.supply.fresh("x", p.ty().as_tuple()?[1].clone());
         let mut next_state = states.iter();
         let state = Value::of_tensors(starts_type(p)?, &mut next_state);
-        let mut element =
-            Element { callee: self.callee, facts: &mut self.facts, supply: self.supply, n, k, known: Default::default(), calls: 0, looks_into };
+        let mut element = Element {
+            callee: self.callee,
+            facts: &mut self.facts,
+            supply: self.supply,
+            n,
+            k,
+            known: Default::default(),
+            calls: 0,
+            looks_into,
+        };
         element.know(p, Value::Tuple(vec![state, Value::Same(Expr::var(&x))]));
         let mut step = Vec::new();
         let mark = element.facts.mark();
@@ -173,7 +181,10 @@ impl FoldsOfMaps<'_> {
         } else {
             let s = self.supply.fresh("s", a.ty().clone());
             let of_states = Binding { pattern: Pattern::Tuple(states), rhs: Expr::var(&s) };
-            bindings.splice(0..0, [Binding { pattern: Pattern::Tuple(vec![s, data.element]), rhs: Expr::var(&q) }, of_states]);
+            bindings.splice(
+                0..0,
+                [Binding { pattern: Pattern::Tuple(vec![s, data.element]), rhs: Expr::var(&q) }, of_states],
+            );
         }
         let (inner, result) = step.as_block();
         bindings.extend(inner.iter().cloned());
@@ -304,6 +315,7 @@ fn mentions(e: &Expr, xs: &FxHashSet<u32>) -> bool {
 pub fn violation(def: &Def, facts: &postcondition::Facts) -> Option<Expr> {
     let mut supply = Supply::after(&def.body);
     let callee = |_: &FunName| None;
-    let mut pass = FoldsOfMaps { callee: &callee, effects: facts.effects, facts: Facts::default(), supply: &mut supply };
+    let mut pass =
+        FoldsOfMaps { callee: &callee, effects: facts.effects, facts: Facts::default(), supply: &mut supply };
     smallest(&def.body, |e| pass.as_map(e).is_some())
 }

@@ -1,7 +1,8 @@
-//! Laws of primitives on arrays that no derivation has rules for, of the pass `expand_arrays`.
+//! Laws of primitives on arrays that no derivation has rules for, of the pass `expand_arrays`, and of folds, of the passes
+//! `closed_folds` and `folds_of_maps`.
 
 use super::law::PassLaw;
-use super::run::{with_arrays_expanded, with_folds_closed};
+use super::run::{with_arrays_expanded, with_folds_closed, with_maps_of_folds};
 
 #[rustfmt::skip]
 pub(super) static LAWS: &[PassLaw] = &[
@@ -76,4 +77,16 @@ pub(super) static LAWS: &[PassLaw] = &[
                                      (mul s (mul x (sum a)))))
                                  c v))
                      (tuple b d)))" },
+    PassLaw { name: "fold-of-map", source: "ours", pass: "folds_of_maps", run: with_maps_of_folds,
+        text:   "fold(λ(s, x). build(size(s), λk. e{s[k], x, k}), a, v) = build(size(a), λk. fold(λ(t, x). e{t, x, k}, a[k], v))",
+        before: "(def f (Vec Float) ((a : Vec Float) (v : Vec Float))
+                   (fold (lam (p : Tuple (Vec Float) Float)
+                           (let ((s x) p) (build (size s) (lam (k : Integer) (mul x (sin (index k s)))))))
+                         a v))",
+        after:  "(def f (Vec Float) ((a : Vec Float) (v : Vec Float))
+                   (let (n (size a))
+                     (build n (lam (k : Integer)
+                       (fold (lam (p : Tuple Float Float)
+                               (let (((t x) p) (y x)) (mul y (sin t))))
+                             (index k a) v)))))" },
 ];

@@ -5,12 +5,13 @@ use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::paper000_dual::apart::apart;
 use crate::derive::passes::{
     add_destinations, anf, apply, apply_maps, arrays, carry_states, closed_folds, cse, dce, dead_components,
-    expand_arrays, fuse_sums, hoist_residuals, inline_maps, inline_marked, inline_single_uses, literal_zeros,
-    merge_calls, pair_recursive_calls, share_elements, simplify, sink_one_hots, split_pairs, transpose,
+    expand_arrays, folds_of_maps, fuse_sums, hoist_residuals, inline_maps, inline_marked, inline_single_uses,
+    literal_zeros, merge_calls, pair_recursive_calls, share_elements, simplify, sink_one_hots, split_pairs, transpose,
 };
 use crate::derive::schedule::strategy;
 use crate::ks::check::expansion;
 use lm::effect::Effects;
+use lm::facts::Facts;
 use lm::prim::Prim;
 use lm::rewriter::Rewriter;
 use lm::rewrites::Rewrites;
@@ -160,6 +161,10 @@ fn with_sums_fused(def: &Def, supply: &mut Supply, rewrites: &mut Rewrites) -> D
 
 pub(super) fn with_folds_closed(def: &Def, supply: &mut Supply) -> Def {
     closed_folds::closed_folds(def, &|_| None, supply, &mut Rewrites::all())
+}
+
+pub(super) fn with_maps_of_folds(def: &Def, supply: &mut Supply) -> Def {
+    folds_of_maps::folds_of_maps(def, &|_| None, &Effects::default(), Facts::default(), supply, &mut Rewrites::all())
 }
 
 pub(super) fn with_elements_shared(def: &Def, _: &mut Supply) -> Def {

@@ -120,9 +120,9 @@ fn waits_in(block: &Block, known: &mut FxHashMap<Local, f64>) {
         };
         stmt.blocks().for_each(|inner| waits_in(inner, known));
         let given = stmt.operands().into_iter().chain(stmt.blocks().flat_map(|inner| &inner.results));
-        let before = given.filter_map(|a| known.get(&a.local()?).copied()).fold(None, |most: Option<f64>, wait| {
-            Some(most.map_or(wait, |most| most.max(wait)))
-        });
+        let before = given
+            .filter_map(|a| known.get(&a.local()?).copied())
+            .fold(None, |most: Option<f64>, wait| Some(most.map_or(wait, |most| most.max(wait))));
         if let Some(before) = before {
             known.extend(stmt.targets().into_iter().map(|x| (x, before + own)));
         }
