@@ -236,7 +236,7 @@ fn errors_of_sizes_are_told() {
 /// A function of a vector of m elements, which n steps change.
 const STEPS: &str = "
 (def f Float ((a : Float) (m : Integer) (n : Integer))
-  (sum (fold (lam (t : Tuple (Vec Float) Integer) (map (lam (x : Float) (sin (mul 2.0 x))) (get$1$2 t)))
+  (sum (fold (lam (t : Tuple (Vec Float) Integer) (let (s (get$1$2 t)) (map (lam (x : Float) (sin (add x (index 0 s)))) s)))
              (constVec m a)
              (build n (lam (i : Integer) i)))))";
 

@@ -7,6 +7,7 @@ mod dual;
 mod dual_classes;
 mod dual_values;
 mod expand_arrays;
+mod folds_of_maps;
 mod inline;
 mod matrix;
 mod passes;

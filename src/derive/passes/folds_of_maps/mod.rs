@@ -51,6 +51,17 @@ pub fn folds_of_maps(
     Def { body: pass.term(&def.body, rewrites), ..def.clone() }
 }
 
+/// `fold(λp. body, starts, v)`, for the elements at k of n.
+struct Fold<'a> {
+    p: &'a Var,
+    body: &'a Expr,
+    /// The tensors of the first state.
+    starts: &'a [Expr],
+    v: &'a Expr,
+    n: &'a Expr,
+    k: &'a Var,
+}
+
 struct FoldsOfMaps<'a> {
     callee: &'a Callee<'a>,
     effects: &'a Effects,
@@ -62,6 +73,7 @@ impl FoldsOfMaps<'_> {
     fn term(&mut self, e: &Expr, rewrites: &mut Rewrites) -> Expr {
         let new = match e.kind() {
             Kind::Let(bindings, body) => {
+                let mark = self.facts.mark();
                 let mut all = Vec::new();
                 for b in bindings {
                     let rhs = self.term(&b.rhs, rewrites);
@@ -76,7 +88,9 @@ impl FoldsOfMaps<'_> {
                         all.push(b.clone());
                     }
                 }
-                Expr::block(all, self.term(body, rewrites))
+                let body = self.term(body, rewrites);
+                self.facts.forget_since(mark);
+                Expr::block(all, body)
             }
             Kind::App(..) => {
                 learn_index(e, &mut self.facts);
@@ -92,9 +106,16 @@ impl FoldsOfMaps<'_> {
 
     /// Returns a fold as a map of folds, if its step is a map.
     fn as_map(&mut self, e: &Expr) -> Option<Expr> {
+        let mark = self.facts.mark();
+        let map = self.map_of_folds(e);
+        self.facts.forget_since(mark);
+        map
+    }
+
+    fn map_of_folds(&mut self, e: &Expr) -> Option<Expr> {
         let [f, start, v] = e.args_of_prim(Prim::Fold)? else { return None };
         let Kind::Lam(p, body) = f.kind() else { return None };
-        let (index, _) = tensors(start.ty())?;
+        let index = index_of_all(start.ty())?;
         if f.size() > MOST_NODES || self.effects.in_term(body) {
             return None;
         }
@@ -110,15 +131,9 @@ impl FoldsOfMaps<'_> {
         out.last().into_iter().for_each(|b| self.facts.sizes(b));
         let k = self.supply.fresh("k", index);
         self.facts.index(&k, &n);
-        let mut own = None;
-        for looks_into in [true, false] {
-            let mut common = out.clone();
-            own = own.or_else(|| {
-                let fold = self.fold_of_element(p, body, &starts, &v, &n, &k, looks_into, &mut common)?;
-                Some((fold, std::mem::take(&mut common)))
-            });
-        }
-        let (own, mut out) = own?;
+        let fold = Fold { p, body, starts: &starts, v: &v, n: &n, k: &k };
+        let (common, own) = [true, false].into_iter().find_map(|looks_into| self.of_element(&fold, looks_into))?;
+        out.extend(common);
         let map = Expr::prim(Prim::Build, [n, Expr::lam(k, own)]);
         let mut parts = match &starts[..] {
             [_] => vec![map],
@@ -132,21 +147,11 @@ impl FoldsOfMaps<'_> {
         Some(Expr::block(out, of_leaves(start.ty(), &mut parts)))
     }
 
-    /// Returns the fold of the elements at k. What is common to all elements is bound before.
-    #[expect(clippy::too_many_arguments)]
-    fn fold_of_element(
-        &mut self,
-        p: &Var,
-        body: &Expr,
-        starts: &[Expr],
-        v: &Expr,
-        n: &Expr,
-        k: &Var,
-        looks_into: bool,
-        out: &mut Vec<Binding>,
-    ) -> Option<Expr> {
+    /// Returns the fold of the elements at k, and what is common to all elements, bound before.
+    fn of_element(&mut self, fold: &Fold, looks_into: bool) -> Option<(Vec<Binding>, Expr)> {
+        let Fold { p, body, starts, v, n, k } = *fold;
         let states: Vec<Var> = starts.iter().map(|a| self.supply.fresh("s", element_of(a.ty()))).collect();
-        let x = self.supply.fresh("x", p.ty().as_tuple()?[1].clone());
+        let x = self.supply.fresh(name_of_element(p, body).unwrap_or("x"), p.ty().as_tuple()?[1].clone());
         let mut next_state = states.iter();
         let state = Value::of_tensors(starts_type(p)?, &mut next_state);
         let mut element = Element {
@@ -163,15 +168,17 @@ impl FoldsOfMaps<'_> {
         let mut step = Vec::new();
         let mark = element.facts.mark();
         let body = element.own(body);
-        let result = element.value(&body, &mut step)?.elements(&mut element)?;
+        let result = element.value(&body, &mut step).and_then(|value| value.elements(&mut element));
+        // What a step reads is known to be there only where there is a step.
+        self.facts.forget_since(mark);
+        let result = result?;
         if (Step { bindings: &step, result: &result, states: &states, k }).changes_few() {
             return None;
         }
         let result = if let [one] = &result[..] { one.clone() } else { Expr::tuple(result) };
-        // What a step reads is known to be there only where there is a step.
-        self.facts.forget_since(mark);
         let common = Common { facts: &self.facts, supply: self.supply, x: &x, n };
-        let (data, step) = common.taken_out(step, result, [k].into_iter().chain(&states), v, out)?;
+        let mut out = Vec::new();
+        let (data, step) = common.taken_out(step, result, [k].into_iter().chain(&states), v, &mut out)?;
         let a: Vec<Expr> = starts.iter().map(|a| Expr::prim(Prim::Index, [Expr::var(k), a.clone()])).collect();
         let a = if let [one] = &a[..] { one.clone() } else { Expr::tuple(a) };
         let q = self.supply.fresh(p.name(), Type::tuple([a.ty().clone(), data.element.ty().clone()]));
@@ -190,8 +197,17 @@ impl FoldsOfMaps<'_> {
         bindings.extend(inner.iter().cloned());
         let step = Expr::block(bindings, result.clone());
         let fold = Expr::prim(Prim::Fold, [Expr::lam(q, step), a.clone(), data.vector]);
-        if tensors(a.ty()).is_some() { self.as_map(&fold) } else { is_of_numbers(a.ty()).then_some(fold) }
+        let whole = if is_of_numbers(a.ty()) { fold } else { self.as_map(&fold)? };
+        Some((out, whole))
     }
+}
+
+/// Returns the name that a step gives the element, where it takes p apart.
+fn name_of_element<'e>(p: &Var, body: &'e Expr) -> Option<&'e str> {
+    body.as_block().0.iter().find_map(|b| match (&b.pattern, b.rhs.as_var()) {
+        (Pattern::Tuple(xs), Some(y)) if y == p => xs.last().map(|x| &**x.name()),
+        _ => None,
+    })
 }
 
 /// Names a term; of a block the result, and of a tuple its components.
@@ -209,14 +225,13 @@ fn starts_type(p: &Var) -> Option<&Type> {
     p.ty().as_tuple().map(|pair| &pair[0])
 }
 
-/// Returns the type of the indices of a tensor, or of all tensors in a tuple, and how many there are.
-fn tensors(ty: &Type) -> Option<(Type, usize)> {
+/// Returns the type of the indices of a tensor, or of all tensors in a tuple.
+fn index_of_all(ty: &Type) -> Option<Type> {
     match ty {
-        Type::Tensor(rank, _) => Some((Type::index(*rank), 1)),
+        Type::Tensor(rank, _) => Some(Type::index(*rank)),
         Type::Tuple(parts) => {
-            let all: Vec<(Type, usize)> = parts.iter().map(tensors).collect::<Option<_>>()?;
-            let (first, _) = all.first()?;
-            all.iter().all(|(index, _)| index == first).then(|| (first.clone(), all.iter().map(|(_, n)| n).sum()))
+            let all: Vec<Type> = parts.iter().map(index_of_all).collect::<Option<_>>()?;
+            all.first().filter(|first| all.iter().all(|index| index == *first)).cloned()
         }
         _ => None,
     }
