@@ -9,19 +9,22 @@
 //! elements at a time. So it needs no memory for states of the size of a, and passes over a once and not in each step.
 //!
 //! States may be tuples of tensors of one size, and tensors of rows, where the law holds again for each row. A step may
-//! name tensors, add and scale them, choose between them, and call functions of the program (`element`). What it
-//! computes for all elements at once is computed once for each step still, in a table (`common`).
+//! name tensors, add and scale them, choose between them, and call functions of the program (`element`).
 //!
-//! A step that keeps elements, where a condition on the index or on x says so, stays: loops change its state in place.
-//! So does a step that prints. Takes and gives: definitions as they are written, before normal form.
+//! These stay as they are: a step that keeps elements, where a condition on the index or on x says so, since loops change
+//! its state in place; one that computes something costly once for all elements (`common`); one that may fail in
+//! several ways, since another error would come first (`failures`); one that prints. Takes and gives: definitions as
+//! they are written, before normal form.
 
 mod common;
 mod element;
+mod failures;
 
 use crate::derive::forms::smallest;
 use crate::derive::postcondition;
 use common::Common;
 use element::{Element, Value, learn_index};
+use failures::Failures;
 use lm::effect::Effects;
 use lm::facts::Facts;
 use lm::law::name_it;
@@ -30,7 +33,7 @@ use lm::rewrites::Rewrites;
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Returns the definition of a function that may take the place of its calls.
 pub type Callee<'a> = dyn Fn(&FunName) -> Option<Def> + 'a;
@@ -47,7 +50,7 @@ pub fn folds_of_maps(
     supply: &mut Supply,
     rewrites: &mut Rewrites,
 ) -> Def {
-    let mut pass = FoldsOfMaps { callee, effects, facts, supply };
+    let mut pass = FoldsOfMaps { callee, effects, facts, supply, ranges: FxHashMap::default() };
     Def { body: pass.term(&def.body, rewrites), ..def.clone() }
 }
 
@@ -60,6 +63,8 @@ struct Fold<'a> {
     v: &'a Expr,
     n: &'a Expr,
     k: &'a Var,
+    /// The m for which v is the numbers below m.
+    range: Option<Expr>,
 }
 
 struct FoldsOfMaps<'a> {
@@ -67,6 +72,8 @@ struct FoldsOfMaps<'a> {
     effects: &'a Effects,
     facts: Facts,
     supply: &'a mut Supply,
+    /// Maps each name of the numbers below m to m.
+    ranges: FxHashMap<u32, Expr>,
 }
 
 impl FoldsOfMaps<'_> {
@@ -85,6 +92,9 @@ impl FoldsOfMaps<'_> {
                     let own = Binding { pattern: b.pattern.clone(), rhs };
                     for b in inner.chain([&own]) {
                         self.facts.sizes(b);
+                        if let (Pattern::Var(x), Some(m)) = (&b.pattern, self.range(&b.rhs)) {
+                            self.ranges.insert(x.id(), m);
+                        }
                         all.push(b.clone());
                     }
                 }
@@ -123,6 +133,12 @@ impl FoldsOfMaps<'_> {
         let [start, v] = [start, v].map(|e| named(e, self.supply, &mut out));
         out.iter().for_each(|b| self.facts.sizes(b));
         let starts = leaves(&start);
+        if starts
+            .iter()
+            .any(|a| !matches!(a.ty(), Type::Tensor(_, e) if is_number(e) || matches!(**e, Type::Tensor(..))))
+        {
+            return None;
+        }
         let size = |a: &Expr| Expr::prim(Prim::Size, [a.clone()]);
         if starts[1..].iter().any(|a| !self.facts.are_equal(&size(a), &size(&starts[0]))) {
             return None;
@@ -131,7 +147,9 @@ impl FoldsOfMaps<'_> {
         out.last().into_iter().for_each(|b| self.facts.sizes(b));
         let k = self.supply.fresh("k", index);
         self.facts.index(&k, &n);
-        let fold = Fold { p, body, starts: &starts, v: &v, n: &n, k: &k };
+        let range = out.iter().find(|b| b.pattern.vars().iter().any(|x| v.as_var() == Some(x)));
+        let range = range.and_then(|b| self.range(&b.rhs)).or_else(|| self.range(&v));
+        let fold = Fold { p, body, starts: &starts, v: &v, n: &n, k: &k, range };
         let (common, own) = [true, false].into_iter().find_map(|looks_into| self.of_element(&fold, looks_into))?;
         out.extend(common);
         let map = Expr::prim(Prim::Build, [n, Expr::lam(k, own)]);
@@ -147,9 +165,18 @@ impl FoldsOfMaps<'_> {
         Some(Expr::block(out, of_leaves(start.ty(), &mut parts)))
     }
 
+    /// Returns m, of `build(m, λi. i)`.
+    fn range(&self, v: &Expr) -> Option<Expr> {
+        match (v.args_of_prim(Prim::Build), v.as_var()) {
+            (Some([m, f]), _) => matches!(f.kind(), Kind::Lam(i, e) if e.as_var() == Some(i)).then(|| m.clone()),
+            (_, Some(x)) => self.ranges.get(&x.id()).cloned(),
+            _ => None,
+        }
+    }
+
     /// Returns the fold of the elements at k, and what is common to all elements, bound before.
     fn of_element(&mut self, fold: &Fold, looks_into: bool) -> Option<(Vec<Binding>, Expr)> {
-        let Fold { p, body, starts, v, n, k } = *fold;
+        let Fold { p, body, starts, v, n, k, .. } = *fold;
         let states: Vec<Var> = starts.iter().map(|a| self.supply.fresh("s", element_of(a.ty()))).collect();
         let x = self.supply.fresh(name_of_element(p, body).unwrap_or("x"), p.ty().as_tuple()?[1].clone());
         let mut next_state = states.iter();
@@ -164,6 +191,9 @@ impl FoldsOfMaps<'_> {
             calls: 0,
             looks_into,
         };
+        if let Some(m) = &fold.range {
+            element.facts.index(&x, m);
+        }
         element.know(p, Value::Tuple(vec![state, Value::Same(Expr::var(&x))]));
         let mut step = Vec::new();
         let mark = element.facts.mark();
@@ -172,33 +202,35 @@ impl FoldsOfMaps<'_> {
         // What a step reads is known to be there only where there is a step.
         self.facts.forget_since(mark);
         let result = result?;
-        if (Step { bindings: &step, result: &result, states: &states, k }).changes_few() {
+        let made = Step { bindings: &step, result: &result, states: &states, k };
+        if made.changes_few() || !made.fails_alike(&self.facts, self.callee) {
             return None;
         }
         let result = if let [one] = &result[..] { one.clone() } else { Expr::tuple(result) };
-        let common = Common { facts: &self.facts, supply: self.supply, x: &x, n };
-        let mut out = Vec::new();
-        let (data, step) = common.taken_out(step, result, [k].into_iter().chain(&states), v, &mut out)?;
+        let own = [k].into_iter().chain(&states).map(Var::id).collect();
+        let of_step = FxHashSet::from_iter([x.id()]);
+        let mut common = Common { facts: &self.facts, supply: self.supply, own, of_step, before: Vec::new() };
+        let step = common.taken_out(step, result)?;
+        let before = common.before;
         let a: Vec<Expr> = starts.iter().map(|a| Expr::prim(Prim::Index, [Expr::var(k), a.clone()])).collect();
         let a = if let [one] = &a[..] { one.clone() } else { Expr::tuple(a) };
-        let q = self.supply.fresh(p.name(), Type::tuple([a.ty().clone(), data.element.ty().clone()]));
-        let mut bindings = data.bindings;
-        if let [s] = &states[..] {
-            bindings.insert(0, Binding { pattern: Pattern::Tuple(vec![s.clone(), data.element]), rhs: Expr::var(&q) });
-        } else {
-            let s = self.supply.fresh("s", a.ty().clone());
-            let of_states = Binding { pattern: Pattern::Tuple(states), rhs: Expr::var(&s) };
-            bindings.splice(
-                0..0,
-                [Binding { pattern: Pattern::Tuple(vec![s, data.element]), rhs: Expr::var(&q) }, of_states],
-            );
-        }
+        let q = self.supply.fresh(p.name(), Type::tuple([a.ty().clone(), x.ty().clone()]));
+        let (s, of_states) = match &states[..] {
+            [s] => (s.clone(), None),
+            _ => {
+                let s = self.supply.fresh("s", a.ty().clone());
+                let rhs = Expr::var(&s);
+                (s, Some(Binding { pattern: Pattern::Tuple(states.clone()), rhs }))
+            }
+        };
+        let of_pair = Binding { pattern: Pattern::Tuple(vec![s, x]), rhs: Expr::var(&q) };
         let (inner, result) = step.as_block();
-        bindings.extend(inner.iter().cloned());
+        let bindings = [of_pair].into_iter().chain(of_states).chain(inner.iter().cloned()).collect();
         let step = Expr::block(bindings, result.clone());
-        let fold = Expr::prim(Prim::Fold, [Expr::lam(q, step), a.clone(), data.vector]);
-        let whole = if is_of_numbers(a.ty()) { fold } else { self.as_map(&fold)? };
-        Some((out, whole))
+        let fold = Expr::prim(Prim::Fold, [Expr::lam(q, step), a.clone(), v.clone()]);
+        let is_of_numbers = starts.iter().all(|a| is_number(&element_of(a.ty())));
+        let whole = if is_of_numbers { fold } else { self.as_map(&fold)? };
+        Some((before, whole))
     }
 }
 
@@ -244,12 +276,8 @@ fn element_of(ty: &Type) -> Type {
     }
 }
 
-fn is_of_numbers(ty: &Type) -> bool {
-    match ty {
-        Type::Float | Type::Integer | Type::Bool => true,
-        Type::Tuple(parts) => !parts.is_empty() && parts.iter().all(is_of_numbers),
-        _ => false,
-    }
+fn is_number(ty: &Type) -> bool {
+    matches!(ty, Type::Float | Type::Integer | Type::Bool)
 }
 
 /// Returns the tensors in a term that is a tensor, or a tuple of such.
@@ -292,6 +320,16 @@ impl Step<'_> {
         pairs().all(is_same) || pairs().any(keeps) || terms().any(|e| e.any(by_index))
     }
 
+    /// Returns whether errors come in one order, by steps and by elements.
+    fn fails_alike(&self, facts: &Facts, callee: &Callee) -> bool {
+        let own = &self.that_depend_on(&[self.states, std::slice::from_ref(self.k)].concat());
+        let of_state = &self.that_depend_on(self.states);
+        let mut failures =
+            Failures { facts, callee, own, of_state, common: 0, of_elements: 0, places: 0, common_places: 0 };
+        self.bindings.iter().map(|b| &b.rhs).chain(self.result).for_each(|e| failures.count(e, false, false));
+        failures.come_in_one_order()
+    }
+
     /// Returns the names that depend on some of them.
     fn that_depend_on(&self, xs: &[Var]) -> FxHashSet<u32> {
         let mut all: FxHashSet<u32> = xs.iter().map(Var::id).collect();
@@ -330,7 +368,12 @@ fn mentions(e: &Expr, xs: &FxHashSet<u32>) -> bool {
 pub fn violation(def: &Def, facts: &postcondition::Facts) -> Option<Expr> {
     let mut supply = Supply::after(&def.body);
     let callee = |_: &FunName| None;
-    let mut pass =
-        FoldsOfMaps { callee: &callee, effects: facts.effects, facts: Facts::default(), supply: &mut supply };
+    let mut pass = FoldsOfMaps {
+        callee: &callee,
+        effects: facts.effects,
+        facts: Facts::default(),
+        supply: &mut supply,
+        ranges: FxHashMap::default(),
+    };
     smallest(&def.body, |e| pass.as_map(e).is_some())
 }

@@ -87,14 +87,15 @@ pub(super) fn calls_libm(block: &Block) -> bool {
 /// division or a root, and of a function of libm.
 const WAIT: f64 = 8.0;
 const LONG_WAIT: f64 = 30.0;
-const CALL_WAIT: f64 = 90.0;
+const CALL_WAIT: f64 = 150.0;
 
 /// Returns how long an iteration of a loop waits for the one before it. Sums do not count: `unroll_and_jam` runs several
 /// side by side.
 pub(super) fn wait(looped: &For) -> f64 {
+    let uses = looped.body.use_counts();
     let is_sum = |(y, next): (&(Local, Operand), &Operand)| {
         let made = looped.body.stmts.iter().find(|stmt| next.local().is_some_and(|x| stmt.targets().contains(&x)));
-        matches!(made, Some(Stmt::Let(_, Op::AddF, args)) if args.iter().any(|a| a.local() == Some(y.0)))
+        matches!(made, Some(Stmt::Let(_, Op::AddF, args)) if args.iter().any(|a| a.local() == Some(y.0)) && uses.get(&y.0) == Some(&1))
     };
     if looped.carried.iter().zip(&looped.body.results).all(is_sum) {
         return 0.0;

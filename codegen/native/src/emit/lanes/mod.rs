@@ -31,6 +31,7 @@ pub(super) use control::differs_in_lanes;
 use super::frame::{ActiveLanes, Frame, Mask};
 use super::{Emitter, built};
 use inkwell::IntPredicate;
+use inkwell::basic_block::BasicBlock;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use loops::analyses::alias::Aliases;
@@ -71,6 +72,8 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// A loop whose iterations run in lanes.
     pub(super) fn emit_loop_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+        let here = self.builder.get_insert_block().and_then(BasicBlock::get_parent).expect("a function is emitted");
+        self.align_stack(here);
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a).into_int_value());
         let init: Vec<_> = looped.carried.iter().map(|(_, a)| self.operand(frame, a)).collect();
         let spread = match (frame.origin(), frame.aliases()) {
