@@ -7,9 +7,9 @@
 //! What a step computes once for all elements would be computed for each. So there is no such fold where that loops or
 //! calls a function, of x say.
 
-use super::mentions;
 use lm::facts::Facts;
 use lm::prim::{Cost, Prim};
+use lm::scope::free_variables;
 use lm::term::{Binding, Expr, Kind, Op, Pattern, Supply, Var};
 use rustc_hash::FxHashSet;
 
@@ -93,4 +93,9 @@ fn is_costly_operator(e: &Expr) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns whether a term mentions one of some variables.
+pub(super) fn mentions(e: &Expr, xs: &FxHashSet<u32>) -> bool {
+    free_variables(e).iter().any(|x| xs.contains(&x.id()))
 }

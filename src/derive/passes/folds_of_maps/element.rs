@@ -8,13 +8,15 @@
 //! A term that depends on the state is a tensor of the state's size, of which the element at k is known, or a tuple of
 //! such. There is no such element where the step reads another one, adds up elements, or makes a tensor of another size.
 
-use super::Callee;
 use lm::facts::Facts;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed, substitute};
-use lm::term::{Binding, Expr, Kind, Op, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use rustc_hash::FxHashMap;
+
+/// Returns the definition of a function that may take the place of its calls.
+pub type Callee<'a> = dyn Fn(&FunName) -> Option<Def> + 'a;
 
 /// The most calls that a step is looked through.
 const MOST_CALLS: usize = 40;

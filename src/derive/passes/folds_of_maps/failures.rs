@@ -6,7 +6,8 @@
 //! may fail is that an array is too short at a place that no state says, the error is of such an array, but perhaps of
 //! another one.
 
-use super::{Callee, mentions};
+use super::common::mentions;
+use super::element::Callee;
 use lm::facts::Facts;
 use lm::prim::{Effect, Prim};
 use lm::term::{Expr, Kind, Op};

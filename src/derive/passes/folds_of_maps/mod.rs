@@ -22,7 +22,8 @@ mod failures;
 
 use crate::derive::forms::smallest;
 use crate::derive::postcondition;
-use common::Common;
+use common::{Common, mentions};
+pub use element::Callee;
 use element::{Element, Value, learn_index};
 use failures::Failures;
 use lm::effect::Effects;
@@ -30,13 +31,9 @@ use lm::facts::Facts;
 use lm::law::name_it;
 use lm::prim::Prim;
 use lm::rewrites::Rewrites;
-use lm::scope::free_variables;
 use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// Returns the definition of a function that may take the place of its calls.
-pub type Callee<'a> = dyn Fn(&FunName) -> Option<Def> + 'a;
 
 /// Steps of more nodes stay: each is looked at for each fold around it.
 const MOST_NODES: usize = 600;
@@ -358,10 +355,6 @@ impl Step<'_> {
             _ => false,
         }
     }
-}
-
-fn mentions(e: &Expr, xs: &FxHashSet<u32>) -> bool {
-    free_variables(e).iter().any(|x| xs.contains(&x.id()))
 }
 
 /// Returns what breaks the postcondition: a fold whose step is a map.
