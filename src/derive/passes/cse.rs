@@ -9,8 +9,8 @@
 //! nothing is evaluated that was not.
 //!
 //! `a + b` and `b + a` are the same, and so are functions that differ only in the names of variables and in the order of
-//! their bindings. A term with an
-//! effect is never shared, nor is a tensor with one element that is not zero. A fold becomes the last state of the scan, where the definition has both.
+//! their bindings. A term with an effect is never shared, nor is a tensor with one element that is not zero. A fold becomes
+//! the last state of the scan, where the definition has both.
 //!
 //! Source: working notes, sec. 5.1. Takes: normal form. Gives: the same, each value once.
 

@@ -8,12 +8,13 @@
 //!
 //! A value and its derivative are often two such sums: over the points of some data, each computes the same of every
 //! point. What an iteration of the fused sum computes twice it computes once, as straight code does; `merge_calls` merges
-//! its calls later. The later sum moves to the earlier one, if all that it needs is bound there; else the earlier one moves down. The second law
-//! prepares sums of Floats for the first, if v has no other use; likewise where the sum reads each element once.
+//! its calls later. The later sum moves to the earlier one, if all that it needs is bound there. Else the earlier one moves
+//! down, with what needs it. The second law prepares sums of Floats for the first, if v has no other use; likewise where
+//! the sum reads each element once.
 //!
 //! Calls, functions of libm and operators on functions are costly. To see whether two sums have such work in common,
-//! the pass fuses them on trial and shares with `cse`. So equal sums in their bodies are one, as well. It also fuses a sum that calls a function with one that calls,
-//! at the same point, a derivative that gives the value, too. Takes and gives: normal form, but for the witness.
+//! the pass fuses them on trial and shares with `cse`. So equal sums in their bodies are one, as well. It also fuses a sum
+//! that calls a function with one that calls, at the same point, a derivative that gives the value, too. Takes and gives: normal form, but for the witness.
 
 use crate::derive::call_points::{CallPoint, Tuples};
 use crate::derive::forms;
@@ -97,7 +98,7 @@ impl FuseSums<'_> {
         let near = (0..before.len()).rev().filter_map(|j| Some((j, self.sum(before, &before[j], uses)?)));
         let near: Vec<(usize, Sum)> = near.filter(|(_, first)| first.n == second.n).take(TRIED).collect();
         near.into_iter().find_map(|(j, first)| {
-            let (before, j, at) = self.position(before, j, &second.term())?;
+            let (before, at) = self.position(before, j, &second.term())?;
             let rhs = self.fused(&first, &second)?;
             let mut out = [&before[..], std::slice::from_ref(b)].concat();
             let mut built = Vec::new();
@@ -211,31 +212,27 @@ impl FuseSums<'_> {
         shares.then(|| Expr::prim(Prim::SumBuild, [witness, first.n.clone(), f]))
     }
 
-    /// Returns the bindings, the place of the j-th in them, and the position at which one sum can replace that one and
-    /// another after all of them. What the other one needs of those between the two moves before the j-th.
-    fn position(&self, before: &[Binding], j: usize, second: &Expr) -> Option<(Vec<Binding>, usize, usize)> {
-        let mut needed: FxHashSet<u32> = free_variables(second).iter().map(Var::id).collect();
-        let is_needed =
-            |b: &Binding, needed: &FxHashSet<u32>| b.pattern.vars().iter().any(|x| needed.contains(&x.id()));
-        let mut moved = vec![false; before.len()];
-        for i in (j + 1..before.len()).rev() {
-            if is_needed(&before[i], &needed) {
-                needed.extend(free_variables(&before[i].rhs).iter().map(Var::id));
-                moved[i] = true;
+    /// Returns the bindings, and the position at which one sum can replace the j-th of them and another one after all of
+    /// them. What lies between and needs the j-th moves behind.
+    fn position(&self, before: &[Binding], j: usize, second: &Expr) -> Option<(Vec<Binding>, usize)> {
+        let needed = free_variables(second);
+        let bound: FxHashSet<u32> = before[j..].iter().flat_map(|b| b.pattern.vars()).map(Var::id).collect();
+        if needed.iter().all(|x| !bound.contains(&x.id())) {
+            return Some((before.to_vec(), j));
+        }
+        let mut own: FxHashSet<u32> = before[j].pattern.vars().iter().map(Var::id).collect();
+        let (mut earlier, mut later) = (before[..=j].to_vec(), Vec::new());
+        for b in &before[j + 1..] {
+            if free_variables(&b.rhs).iter().any(|x| own.contains(&x.id())) {
+                own.extend(b.pattern.vars().iter().map(Var::id));
+                later.push(b.clone());
+            } else {
+                earlier.push(b.clone());
             }
         }
-        let may_move = |i: usize| !moved[i] || !self.effects.in_term(&before[i].rhs);
-        if !is_needed(&before[j], &needed) && (0..before.len()).all(may_move) {
-            let of =
-                |keep: bool| (j + 1..before.len()).filter(|i| moved[*i] == keep).map(|i| before[i].clone()).collect();
-            let [earlier, later]: [Vec<Binding>; 2] = [of(true), of(false)];
-            let at = j + earlier.len();
-            return Some(([&before[..j], &earlier, &before[j..=j], &later].concat(), at, at));
-        }
-        let own = before[j].pattern.vars();
-        let uses = |e: &Expr| free_variables(e).iter().any(|x| own.contains(x));
-        let is_used = before[j + 1..].iter().any(|b| uses(&b.rhs)) || is_needed(&before[j], &needed);
-        (!is_used).then(|| (before.to_vec(), j, before.len()))
+        let may_move = !later.iter().any(|b| self.effects.in_term(&b.rhs));
+        let at = earlier.len();
+        (may_move && needed.iter().all(|x| !own.contains(&x.id()))).then(|| ([earlier, later].concat(), at))
     }
 }
 
