@@ -9,7 +9,6 @@ use crate::derive::passes::folds_of_maps::folds_of_maps;
 use crate::derive::passes::inline_marked;
 use crate::derive::passing_on::passing_on;
 use crate::derive::postcondition::Facts;
-use lm::rewrites::Rewrites;
 use lm::term::{Def, Expr, FunName, Kind, Op, Supply};
 use rustc_hash::FxHashSet;
 
@@ -31,17 +30,27 @@ impl Pipeline {
             self.program.defs.keys().filter(|name| name.derivations.is_empty()).cloned().collect();
         for name in names {
             let def = self.program.defs[&name].clone();
-            let callee = |f: &FunName| self.program.defs.get(f).filter(|_| self.can_inline(f)).cloned();
-            let facts = lm::facts::Facts::of(self.program.signature(&def.fun).as_ref(), &def.params);
-            let mut supply = self.program.supply.clone();
-            let new = folds_of_maps(&def, &callee, &self.effects, facts, &mut supply, &mut Rewrites::all());
-            self.program.supply = supply;
+            let new = self.with_maps_of_folds(&def);
             if new != def {
-                super::watch::promised("folds_of_maps", &new, &Facts::new(&self.effects));
                 self.program.defs.insert(name.clone(), new);
                 self.written_with_marks.entry(name).or_insert(def);
             }
         }
+    }
+
+    /// Returns a definition with its folds of maps as maps of folds.
+    pub(super) fn with_maps_of_folds(&mut self, def: &Def) -> Def {
+        let mut supply = self.program.supply.clone();
+        let mut watch = std::mem::take(&mut self.watch);
+        let callee = |f: &FunName| self.program.defs.get(f).filter(|_| self.can_inline(f)).cloned();
+        let signature = self.program.signature(&def.fun);
+        let new = watch.steps("folds_of_maps", def, &mut supply, |supply: &mut Supply, rewrites| {
+            let sizes = lm::facts::Facts::of(signature.as_ref(), &def.params);
+            folds_of_maps(def, &callee, &self.effects, sizes, supply, rewrites)
+        });
+        self.watch = watch;
+        self.program.supply = supply;
+        new
     }
 
     fn inline_marked_of(&mut self, name: &FunName, done: &mut FxHashSet<FunName>) {

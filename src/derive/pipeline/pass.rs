@@ -82,6 +82,7 @@ impl Pass {
         work.def = match self {
             Pass::ExpandArrays => cx.arrays_expanded(def),
             Pass::InlineMarked => cx.with_marked_inlined(def),
+            Pass::MapsOfFolds => cx.with_maps_of_folds(def),
             Pass::Normal => cx.normal(def),
             Pass::Anf => cx.anf(def),
             Pass::WithoutMaps => cx.without_maps(def)?,

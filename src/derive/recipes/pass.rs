@@ -10,6 +10,8 @@ pub enum Pass {
     ExpandArrays,
     /// The bodies of functions in place of calls marked by `$inline`.
     InlineMarked,
+    /// Maps of folds in place of folds of maps.
+    MapsOfFolds,
     /// Normal form, with no states in folds that need none; by the derivation `split`, through the category language.
     Normal,
     /// Normal form.

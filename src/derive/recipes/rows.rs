@@ -26,7 +26,10 @@ const APPLY: &[Pass] = &[Pass::Apply, Pass::Simplify("values"), Pass::Place];
 pub(super) static NORMAL: Recipe = Recipe {
     when: When::Always,
     from: Start::Marked,
-    steps: &[step("Anf-ised original definition", &[Pass::ExpandArrays, Pass::InlineMarked, Pass::Normal])],
+    steps: &[step(
+        "Anf-ised original definition",
+        &[Pass::ExpandArrays, Pass::InlineMarked, Pass::MapsOfFolds, Pass::Normal],
+    )],
     source: "working notes, sec. 5.1",
 };
 

@@ -210,12 +210,12 @@ impl Element<'_> {
     fn choice(&mut self, args: &[Expr], out: &mut Vec<Binding>) -> Option<Value> {
         let Value::Same(condition) = self.value(&args[0], out)? else { return None };
         let mut arms = Vec::new();
-        let mut shape = None;
         for arm in &args[1..] {
-            let mut own = Vec::new();
-            let value = self.value(arm, &mut own)?;
-            let elements = value.clone().elements(self)?;
-            shape.get_or_insert(value);
+            let (mark, mut own) = (self.facts.mark(), Vec::new());
+            let elements = self.value(arm, &mut own).and_then(|value| value.elements(self));
+            // What one arm finds equal is not so in the other.
+            self.facts.forget_since(mark);
+            let elements = elements?;
             let whole = if let [one] = &elements[..] { one.clone() } else { Expr::tuple(elements) };
             arms.push(Expr::block(own, whole));
         }
