@@ -33,7 +33,7 @@ impl Pipeline {
             let new = self.with_maps_of_folds(&def);
             if new != def {
                 self.program.defs.insert(name.clone(), new);
-                self.written_with_marks.entry(name).or_insert(def);
+                self.as_they_were.entry(name).or_insert(def);
             }
         }
     }
@@ -64,7 +64,7 @@ impl Pipeline {
         if !callees.is_empty() {
             let inlined = self.with_marked_inlined(&def);
             self.program.defs.insert(name.clone(), inlined);
-            self.written_with_marks.insert(name.clone(), def);
+            self.as_they_were.insert(name.clone(), def);
         }
     }
 

@@ -55,7 +55,7 @@ impl Pipeline {
     /// Returns the definition of a function as the program has it: with its linear maps, with the calls that it marks by
     /// `$inline`, and with all primitives on arrays.
     pub(in crate::derive) fn as_written(&mut self, name: &FunName) -> Result<Def, Error> {
-        let changed = self.with_arrays.get(name).or_else(|| self.written_with_marks.get(name));
+        let changed = self.with_arrays.get(name).or_else(|| self.as_they_were.get(name));
         if let Some(def) = changed.or_else(|| self.with_maps.get(name)) {
             return Ok(def.clone());
         }

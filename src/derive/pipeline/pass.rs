@@ -80,9 +80,11 @@ impl Pass {
     ) -> Result<Work, Error> {
         let def = &work.def;
         work.def = match self {
-            Pass::ExpandArrays => cx.arrays_expanded(def),
-            Pass::InlineMarked => cx.with_marked_inlined(def),
-            Pass::MapsOfFolds => cx.with_maps_of_folds(def),
+            Pass::Prepare => {
+                let expanded = cx.arrays_expanded(def);
+                let inlined = cx.with_marked_inlined(&expanded);
+                cx.with_maps_of_folds(&inlined)
+            }
             Pass::Normal => cx.normal(def),
             Pass::Anf => cx.anf(def),
             Pass::WithoutMaps => cx.without_maps(def)?,

@@ -43,8 +43,8 @@ pub struct Pipeline {
     pub(super) passing_on: FxHashSet<FunName>,
     /// The definitions with primitives that have an expansion, as they are written.
     pub(super) with_arrays: IndexMap<FunName, Def>,
-    /// The definitions with such calls, before these were inlined.
-    pub(super) written_with_marks: FxHashMap<FunName, Def>,
+    /// The definitions before marked calls were inlined, and folds of maps written as maps of folds.
+    pub(super) as_they_were: FxHashMap<FunName, Def>,
     /// The forward derivatives that carry tensors as states. They are differentiated backwards in another form.
     pub(in crate::derive) carried: FxHashSet<FunName>,
     pub(super) in_progress: Vec<FunName>,
@@ -90,7 +90,7 @@ impl Pipeline {
             marked,
             passing_on: FxHashSet::default(),
             with_arrays,
-            written_with_marks: FxHashMap::default(),
+            as_they_were: FxHashMap::default(),
             carried: FxHashSet::default(),
             in_progress: Vec::new(),
             closed: FxHashSet::default(),
@@ -128,7 +128,7 @@ impl Pipeline {
     pub fn program_as_written(&self) -> Program {
         let mut program = self.program.clone();
         for (name, def) in &self.with_arrays {
-            let is_changed = self.written_with_marks.contains_key(name) || self.with_maps.contains_key(name);
+            let is_changed = self.as_they_were.contains_key(name) || self.with_maps.contains_key(name);
             if self.keeps_maps || !is_changed {
                 program.defs.insert(name.clone(), def.clone());
             }

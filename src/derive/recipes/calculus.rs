@@ -9,10 +9,7 @@ use lm::term::{Derivative, Mode};
 pub(super) static MAP_FREE: Recipe = Recipe {
     when: When::Maps,
     from: Start::Written,
-    steps: &[step(
-        "Without linear maps",
-        &[Pass::ExpandArrays, Pass::InlineMarked, Pass::MapsOfFolds, Pass::WithoutMaps],
-    )],
+    steps: &[step("Without linear maps", &[Pass::Prepare, Pass::WithoutMaps])],
     source: "working notes, Figs. 4 and 5",
 };
 
@@ -66,28 +63,20 @@ pub(super) static NOTES_REVERSE: Recipe = Recipe {
 const BY_SIDE: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("values"), Pass::Place];
 
 /// The function with its linear maps in normal form.
-pub(super) static NORMAL_MAPS: Recipe = in_normal_form(&[
-    quiet(&[Pass::ExpandArrays, Pass::InlineMarked, Pass::MapsOfFolds, Pass::InlineMaps]),
-    step("Normal form", SIMPLE),
-]);
+pub(super) static NORMAL_MAPS: Recipe =
+    in_normal_form(&[quiet(&[Pass::Prepare, Pass::InlineMaps]), step("Normal form", SIMPLE)]);
 
 /// The same, with Jacobians in place of their names.
-pub(super) static NORMAL_JACOBIANS: Recipe = in_normal_form(&[
-    quiet(&[Pass::ExpandArrays, Pass::InlineMarked, Pass::MapsOfFolds, Pass::InlineJacobians]),
-    step("Normal form", SIMPLE),
-]);
+pub(super) static NORMAL_JACOBIANS: Recipe =
+    in_normal_form(&[quiet(&[Pass::Prepare, Pass::InlineJacobians]), step("Normal form", SIMPLE)]);
 
 /// The function with its linear maps as matrices.
-pub(super) static MATRICES: Recipe = in_normal_form(&[
-    quiet(&[Pass::ExpandArrays, Pass::InlineMarked, Pass::MapsOfFolds, Pass::InlineMaps]),
-    step("Matrix", MATRIX),
-]);
+pub(super) static MATRICES: Recipe =
+    in_normal_form(&[quiet(&[Pass::Prepare, Pass::InlineMaps]), step("Matrix", MATRIX)]);
 
 /// The same, with Jacobians in place of their names.
-pub(super) static MATRICES_OF_JACOBIANS: Recipe = in_normal_form(&[
-    quiet(&[Pass::ExpandArrays, Pass::InlineMarked, Pass::MapsOfFolds, Pass::InlineJacobians]),
-    step("Matrix", MATRIX),
-]);
+pub(super) static MATRICES_OF_JACOBIANS: Recipe =
+    in_normal_form(&[quiet(&[Pass::Prepare, Pass::InlineJacobians]), step("Matrix", MATRIX)]);
 
 const SIMPLE: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("normal"), Pass::Simplify("values")];
 const MATRIX: &[Pass] = &[Pass::ApplyMaps, Pass::Simplify("matrix"), Pass::Simplify("values")];

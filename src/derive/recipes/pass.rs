@@ -6,12 +6,9 @@ use lm::term::Mode;
 /// A pass of a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// Other primitives in place of those on arrays that derivations have no rules for.
-    ExpandArrays,
-    /// The bodies of functions in place of calls marked by `$inline`.
-    InlineMarked,
-    /// Maps of folds in place of folds of maps.
-    MapsOfFolds,
+    /// The form of a written definition that derivatives are made from: other primitives in place of those on arrays that
+    /// derivations have no rules for, bodies in place of marked calls, maps of folds in place of folds of maps.
+    Prepare,
     /// Normal form, with no states in folds that need none; by the derivation `split`, through the category language.
     Normal,
     /// Normal form.

@@ -26,10 +26,7 @@ const APPLY: &[Pass] = &[Pass::Apply, Pass::Simplify("values"), Pass::Place];
 pub(super) static NORMAL: Recipe = Recipe {
     when: When::Always,
     from: Start::Marked,
-    steps: &[step(
-        "Anf-ised original definition",
-        &[Pass::ExpandArrays, Pass::InlineMarked, Pass::MapsOfFolds, Pass::Normal],
-    )],
+    steps: &[step("Anf-ised original definition", &[Pass::Prepare, Pass::Normal])],
     source: "working notes, sec. 5.1",
 };
 

@@ -239,6 +239,13 @@ impl Block {
         self.results.iter().for_each(f);
     }
 
+    /// Returns whether loops of the block run in lanes.
+    pub fn has_lanes(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if looped.lanes > 1));
+        found
+    }
+
     /// Returns how often each local is used.
     pub fn use_counts(&self) -> FxHashMap<Local, usize> {
         let mut counts = FxHashMap::default();

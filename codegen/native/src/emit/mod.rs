@@ -184,7 +184,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             let declared = self.add_function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
             self.spare(declared, function, self.is_slice(self.functions.len()));
-            if !function.cold && has_lanes(&function.body) {
+            if !function.cold && function.body.has_lanes() {
                 self.align_stack(declared);
             }
             if function.c_wrapper {
@@ -315,11 +315,4 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
 /// Returns the result of a builder. It fails only without a position or for clashing types, and both are bugs of lmc.
 fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("loops are well-typed and the builder stands in a block")
-}
-
-/// Returns whether loops of a block run in lanes.
-fn has_lanes(block: &ir::Block) -> bool {
-    let mut found = false;
-    block.visit(&mut |stmt| found |= matches!(stmt, ir::Stmt::For(looped) if looped.lanes > 1));
-    found
 }

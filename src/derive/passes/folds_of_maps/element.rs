@@ -33,10 +33,10 @@ pub(super) enum Value {
 
 impl Value {
     /// Returns the value of a state, where its tensors have these elements.
-    pub(super) fn of_tensors<'v>(ty: &Type, elements: &mut impl Iterator<Item = &'v Var>) -> Value {
+    pub(super) fn of_tensors(ty: &Type, elements: &mut impl Iterator<Item = Expr>) -> Value {
         match ty {
             Type::Tuple(parts) => Value::Tuple(parts.iter().map(|part| Value::of_tensors(part, elements)).collect()),
-            _ => Value::At(Expr::var(elements.next().expect("there is one for each tensor"))),
+            _ => Value::At(elements.next().expect("there is one for each tensor")),
         }
     }
 
@@ -85,14 +85,14 @@ impl Element<'_> {
     }
 
     /// Returns the element at k of a tensor that does not depend on the state.
-    fn at_k(&mut self, v: &Expr) -> Option<Expr> {
+    fn at_k(&self, v: &Expr) -> Option<Expr> {
         let is_tensor = matches!(v.ty(), Type::Tensor(rank, _) if Type::index(*rank) == *self.k.ty());
         let size = || Expr::prim(Prim::Size, [v.clone()]);
         (is_tensor && self.facts.are_equal(&size(), self.n))
             .then(|| Expr::prim(Prim::Index, [Expr::var(self.k), v.clone()]))
     }
 
-    fn element(&mut self, value: Value) -> Option<Expr> {
+    fn element(&self, value: Value) -> Option<Expr> {
         match value {
             Value::At(e) => Some(e),
             Value::Same(v) => self.at_k(&v),
@@ -210,26 +210,26 @@ impl Element<'_> {
     fn choice(&mut self, args: &[Expr], out: &mut Vec<Binding>) -> Option<Value> {
         let Value::Same(condition) = self.value(&args[0], out)? else { return None };
         let mut arms = Vec::new();
+        let mut count = 0;
         for arm in &args[1..] {
             let (mark, mut own) = (self.facts.mark(), Vec::new());
             let elements = self.value(arm, &mut own).and_then(|value| value.elements(self));
             // What one arm finds equal is not so in the other.
             self.facts.forget_since(mark);
             let elements = elements?;
+            count = elements.len();
             let whole = if let [one] = &elements[..] { one.clone() } else { Expr::tuple(elements) };
             arms.push(Expr::block(own, whole));
         }
         let whole = Expr::conditional(condition, arms.remove(0), arms.remove(0));
-        let mut parts = match leaves_of(args[1].ty()) {
-            1 => vec![Value::At(whole)],
-            many => {
-                let x = self.supply.fresh("t", whole.ty().clone());
-                out.push(Binding { pattern: Pattern::Var(x.clone()), rhs: whole });
-                (1..=many).map(|i| Value::At(Expr::get(i, Expr::var(&x)))).collect()
-            }
+        let parts = if count == 1 {
+            vec![whole]
+        } else {
+            let x = self.supply.fresh("t", whole.ty().clone());
+            out.push(Binding { pattern: Pattern::Var(x.clone()), rhs: whole });
+            (1..=count).map(|i| Expr::get(i, Expr::var(&x))).collect()
         };
-        parts.reverse();
-        Some(like(args[1].ty(), &mut parts))
+        Some(Value::of_tensors(args[1].ty(), &mut parts.into_iter()))
     }
 
     /// Returns a call as the body of the function, if it may be looked into.
@@ -335,21 +335,5 @@ pub(super) fn learn_index(e: &Expr, facts: &mut Facts) {
         && let Kind::Lam(k, _) = f.kind()
     {
         facts.index(k, n);
-    }
-}
-
-/// Returns how many tensors a value of a type has.
-fn leaves_of(ty: &Type) -> usize {
-    match ty {
-        Type::Tuple(parts) => parts.iter().map(leaves_of).sum(),
-        _ => 1,
-    }
-}
-
-/// Returns a value of a type with these parts, the first of them last.
-fn like(ty: &Type, parts: &mut Vec<Value>) -> Value {
-    match ty {
-        Type::Tuple(types) => Value::Tuple(types.iter().map(|ty| like(ty, parts)).collect()),
-        _ => parts.pop().expect("there is one for each tensor"),
     }
 }

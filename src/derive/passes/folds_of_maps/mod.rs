@@ -150,7 +150,7 @@ impl FoldsOfMaps<'_> {
         let (common, own) = [true, false].into_iter().find_map(|looks_into| self.of_element(&fold, looks_into))?;
         out.extend(common);
         let map = Expr::prim(Prim::Build, [n, Expr::lam(k, own)]);
-        let mut parts = match &starts[..] {
+        let parts = match &starts[..] {
             [_] => vec![map],
             many => {
                 let pairs = name_it(&map, self.supply, &mut out);
@@ -158,8 +158,7 @@ impl FoldsOfMaps<'_> {
                 (1..=many.len()).map(|i| Expr::get(i, parts.clone())).collect()
             }
         };
-        parts.reverse();
-        Some(Expr::block(out, of_leaves(start.ty(), &mut parts)))
+        Some(Expr::block(out, of_leaves(start.ty(), &mut parts.into_iter())))
     }
 
     /// Returns m, of `build(m, λi. i)`.
@@ -176,8 +175,7 @@ impl FoldsOfMaps<'_> {
         let Fold { p, body, starts, v, n, k, .. } = *fold;
         let states: Vec<Var> = starts.iter().map(|a| self.supply.fresh("s", element_of(a.ty()))).collect();
         let x = self.supply.fresh(name_of_element(p, body).unwrap_or("x"), p.ty().as_tuple()?[1].clone());
-        let mut next_state = states.iter();
-        let state = Value::of_tensors(starts_type(p)?, &mut next_state);
+        let state = Value::of_tensors(&p.ty().as_tuple()?[0], &mut states.iter().map(Expr::var));
         let mut element = Element {
             callee: self.callee,
             facts: &mut self.facts,
@@ -249,11 +247,6 @@ fn named(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
     }
 }
 
-/// Returns the type of the state, of a step that takes p.
-fn starts_type(p: &Var) -> Option<&Type> {
-    p.ty().as_tuple().map(|pair| &pair[0])
-}
-
 /// Returns the type of the indices of a tensor, or of all tensors in a tuple.
 fn index_of_all(ty: &Type) -> Option<Type> {
     match ty {
@@ -285,11 +278,11 @@ fn leaves(e: &Expr) -> Vec<Expr> {
     }
 }
 
-/// Returns a term of a type that has these tensors in it, the first of them last.
-fn of_leaves(ty: &Type, tensors: &mut Vec<Expr>) -> Expr {
+/// Returns a term of a type that has these tensors in it.
+fn of_leaves(ty: &Type, tensors: &mut impl Iterator<Item = Expr>) -> Expr {
     match ty {
         Type::Tuple(parts) => Expr::tuple(parts.iter().map(|part| of_leaves(part, tensors)).collect::<Vec<_>>()),
-        _ => tensors.pop().expect("there is one for each leaf"),
+        _ => tensors.next().expect("there is one for each leaf"),
     }
 }
 

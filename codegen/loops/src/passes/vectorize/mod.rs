@@ -177,7 +177,7 @@ impl LaneChooser<'_> {
         self.around -= usize::from(!looped.on_threads);
         let otherwise = if is_plain { PLAIN * inside } else { inside };
         // A nest that `interchange` ordered keeps its lanes, unless it is one of several things that the loop does.
-        let freed = has_lanes(&looped.body).then(|| {
+        let freed = looped.body.has_lanes().then(|| {
             let mut freed = looped.clone();
             one_by_one(&mut freed.body);
             freed
@@ -270,13 +270,6 @@ fn one_by_one(block: &mut Block) {
 /// Returns whether the body of a loop has more than one loop or conditional of its own.
 fn does_several_things(looped: &For) -> bool {
     looped.body.stmts.iter().filter(|stmt| matches!(stmt, Stmt::For(_) | Stmt::If(..))).nth(1).is_some()
-}
-
-/// Returns whether a pass before this one chose loops of a block.
-fn has_lanes(block: &Block) -> bool {
-    let mut found = false;
-    block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if looped.lanes > 1));
-    found
 }
 
 /// Returns whether LLVM makes vectors of a loop.
