@@ -17,7 +17,9 @@
 
 mod apart;
 mod delay;
+mod kept_reads;
 mod last_state;
+mod lines;
 mod log;
 mod nest;
 mod others;
@@ -48,12 +50,14 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let (may_reorder, takes) = (!cx.settings.keeps_order, cx.callees().takes);
     cx.rewrite(|body, function| {
         let ranges = Ranges::new(function);
-        Updater { locals: &mut function.locals, extents, ranges, may_reorder, takes }.update_in_block(body);
+        let params = function.params.clone();
+        Updater { locals: &mut function.locals, params, extents, ranges, may_reorder, takes }.update_in_block(body);
     });
 }
 
 struct Updater<'a> {
     locals: &'a mut Vec<LocalInfo>,
+    params: Vec<Local>,
     extents: Extents,
     ranges: Ranges,
     may_reorder: bool,
@@ -82,6 +86,7 @@ impl Updater<'_> {
                 self.ranges.back_to(mark);
             }
             if let Stmt::For(looped) = &mut stmt {
+                self.keep_reads(looped, &mut out, &mut rest, &block.results);
                 last_state::forget_others(looped, &mut out, &mut rest, &mut block.results);
                 let is_used_later = |x: Local| {
                     rest.iter().any(|stmt| stmt.mentions(x)) || block.results.iter().any(|a| a.local() == Some(x))

@@ -211,14 +211,8 @@ impl<'a> Tables<'a> {
     fn element(&mut self, y: &Operand, given: FxHashMap<Local, Operand>) -> (Operand, Vec<Stmt>) {
         let mut stmts = Vec::new();
         let (y, inside) = self.inside(y, given, &mut stmts);
-        let ty = self.element_ty();
-        let mut build = Builder { locals: self.locals };
-        let (loaded, value) = (build.local(ty), build.local(ty));
-        let load = Stmt::Memory(Memory::Load(loaded, self.state[1].into(), y));
-        let then = Block { stmts: vec![load], results: vec![loaded.into()] };
-        let other = Block { stmts: vec![], results: vec![nothing(ty)] };
-        stmts.push(Stmt::If(vec![value], inside, then, other));
-        (value.into(), stmts)
+        let value = element_within(&self.state[1].into(), y, inside, self.locals, &mut stmts);
+        (value, stmts)
     }
 
     /// Computes a place, and whether there is an element.
@@ -251,6 +245,24 @@ impl<'a> Tables<'a> {
     fn is_buffer(&self, a: &Operand) -> bool {
         a.ty(self.locals).as_scalar().is_none()
     }
+}
+
+/// Loads an element of a buffer, if it is inside.
+pub(super) fn element_within(
+    buffer: &Operand,
+    at: Operand,
+    inside: Operand,
+    locals: &mut Vec<LocalInfo>,
+    out: &mut Vec<Stmt>,
+) -> Operand {
+    let ty = buffer.ty(locals).element().expect("a state is a buffer");
+    let mut build = Builder { locals };
+    let (loaded, value) = (build.local(ty), build.local(ty));
+    let load = Stmt::Memory(Memory::Load(loaded, buffer.clone(), at));
+    let then = Block { stmts: vec![load], results: vec![loaded.into()] };
+    let other = Block { stmts: vec![], results: vec![nothing(ty)] };
+    out.push(Stmt::If(vec![value], inside, then, other));
+    value.into()
 }
 
 /// What stands for an element that is not there, and that nothing uses.

@@ -1,0 +1,268 @@
+//! Keeps what a sweep reads of states that it goes through backwards, where that is less than what steps overwrite.
+//!
+//! ```text
+//! store T[0] = a; for k in 0..n carrying (s = a) { N = ..; store T[k + 1] = N; yield N }
+//! for j in .. { s = load T[c - j]; .. for x in 0..m { v = load s[y(c - j, x)]; .. } }
+//!   =  R = alloc n m
+//!      for k in 0..n carrying (s = a) { for x in 0..m { store R[k m + x] = load s[y(k, x)] }; N = ..; store T[k + 1] = N; yield N }
+//!      for j in .. { .. for x in 0..m { v = load R[(c - j) m + x]; .. } }
+//! ```
+//!
+//! Nothing reads T then but for its last state (`last_state`), and the forward loop updates its state in place, as that of
+//! a function that keeps no states. One element that is the same in all iterations is a line with m = 1. An index that is
+//! a number of the step, as a condition says, is that number. Places are made of indices, of what does not change, and
+//! of what both loops load for a step.
+
+use super::lines::{Known, Line, Place, lines};
+use super::nest::Nest;
+use super::reader::{Reader, Record, reader};
+use super::rewrite::sink_store;
+use super::step::{Change, Step, own_loads};
+use super::{Updater, tables};
+use crate::analyses::worked_on::{is_any, is_load, is_worked_on};
+use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
+use lm::term::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+
+/// What a sweep reads of each state.
+struct Kept {
+    carried: usize,
+    reader: Reader,
+    lines: Vec<Line>,
+    /// The statement of the forward loop before which the numbers of the step are known.
+    from: usize,
+    /// The number of elements of a state.
+    count: Operand,
+    span: Span,
+}
+
+impl Updater<'_> {
+    /// Keeps what is read of the states of a loop, if the statements that follow allow it.
+    pub(super) fn keep_reads(
+        &mut self,
+        looped: &mut For,
+        out: &mut Vec<Stmt>,
+        rest: &mut VecDeque<Stmt>,
+        results: &[Operand],
+    ) {
+        for i in 0..looped.carried.len() {
+            if let Some(kept) = self.find_reads(looped, i, out, rest, results) {
+                self.write_reads(kept, looped, out, rest);
+            }
+        }
+    }
+
+    fn find_reads(
+        &mut self,
+        looped: &For,
+        i: usize,
+        out: &[Stmt],
+        rest: &VecDeque<Stmt>,
+        results: &[Operand],
+    ) -> Option<Kept> {
+        let record = Record::of(looped, i, out)?;
+        let (reader, _) = reader(rest, record.table, &looped.to)?;
+        let Stmt::For(sweep) = &rest[reader.at] else { return None };
+        let is_result = results.iter().any(|a| a.local() == Some(record.table));
+        if is_result || !self.is_before_a_step(&reader, looped, rest) {
+            return None;
+        }
+        let mut known = known(looped, rest, &reader);
+        let mut from = 0;
+        for stmt in &sweep.body.stmts {
+            if let Stmt::Memory(Memory::Load(x, b, number)) = stmt
+                && number.same(&reader.number)
+                && let Some((at, same)) = self.loaded_for_step(looped, b, out, rest, reader.at)
+            {
+                known.given.insert(*x, Place::Known(same.into()));
+                from = from.max(at + 1);
+            }
+        }
+        let lines = lines(sweep, &reader, known)?;
+        let step = self.step_without(looped, i, record.next, out)?;
+        let reads = lines.iter().map(|line| usize::from(line.length.is_some())).max().unwrap_or(0);
+        let has = looped.carried[i].1.local().is_some_and(|init| self.extents.has(init, &step.0));
+        (has && reads < step.2).then_some(Kept { carried: i, reader, lines, from, count: step.0, span: step.1 })
+    }
+
+    /// Returns whether each state that the sweep reads is one before a step: not the last one.
+    fn is_before_a_step(&mut self, reader: &Reader, looped: &For, rest: &VecDeque<Stmt>) -> bool {
+        let Stmt::For(sweep) = &rest[reader.at] else { return false };
+        let mark = self.ranges.mark();
+        rest.iter().take(reader.at).for_each(|stmt| self.ranges.learn_from(stmt));
+        self.ranges.enter(&rest[reader.at], 0);
+        sweep.body.stmts[..reader.load].iter().for_each(|stmt| self.ranges.learn_from(stmt));
+        let (number, steps) = (self.ranges.form(&reader.number), self.ranges.form(&looped.to));
+        let past = number.minus(&steps).and_then(|form| form.shifted(1));
+        let holds = self.ranges.is_not_positive(past);
+        self.ranges.back_to(mark);
+        holds
+    }
+
+    /// Returns what a loop loads for its step of a buffer that does not change until the end of the sweep, and where.
+    fn loaded_for_step(
+        &self,
+        looped: &For,
+        b: &Operand,
+        out: &[Stmt],
+        rest: &VecDeque<Stmt>,
+        sweep: usize,
+    ) -> Option<(usize, Local)> {
+        let b = b.local()?;
+        let found = looped.body.stmts.iter().enumerate().find_map(|(i, stmt)| match stmt {
+            Stmt::Memory(Memory::Load(x, a, at)) if a.local() == Some(b) && at.local() == Some(looped.index) => {
+                Some((i, *x))
+            }
+            _ => None,
+        })?;
+        let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == b);
+        let is_own = out.iter().any(is_made) && out.iter().all(|stmt| is_worked_on(stmt, b, &is_any));
+        let mut since = looped.body.stmts.iter().chain(rest.iter().take(sweep + 1));
+        let stays = since.all(|stmt| is_worked_on(stmt, b, &is_load));
+        (stays && (is_own || self.params.contains(&b))).then_some(found)
+    }
+
+    /// Returns the number of elements of a state, with its place in the program and the dimensions in which steps change
+    /// it, if it can be updated in place once no table has it.
+    fn step_without(&mut self, looped: &For, i: usize, record: usize, out: &[Stmt]) -> Option<(Operand, Span, usize)> {
+        let mut alone = looped.clone();
+        alone.body.stmts.remove(record);
+        if let Some(step) = self.step(&alone, i, None) {
+            return Some((step.count.clone(), step.span, changed_dimensions(&alone, i, &step)));
+        }
+        alone.body = self.in_form(&alone, i, out)?;
+        let step = self.step(&alone, i, None)?;
+        Some((step.count.clone(), step.span, changed_dimensions(&alone, i, &step)))
+    }
+
+    fn write_reads(&mut self, kept: Kept, looped: &mut For, out: &mut Vec<Stmt>, rest: &mut VecDeque<Stmt>) {
+        let Kept { carried, reader, lines, from, count, span } = kept;
+        let ty = self.locals[reader.state.0 as usize].ty;
+        let Stmt::For(sweep) = &mut rest[reader.at] else { return };
+        let steps = Builder { locals: self.locals }.times(&looped.to, out);
+        let [mut copies, mut rows] = [vec![], vec![]];
+        let mut places = FxHashMap::default();
+        for line in &lines {
+            let mut build = Builder { locals: self.locals };
+            let buffer = build.local(ty);
+            let length = line.length.as_ref().map(|length| build.times(length, out));
+            let all: Vec<Operand> = [Some(steps.clone()), length.clone()].into_iter().flatten().collect();
+            let all = build.product(&all, out);
+            out.push(Stmt::Memory(Memory::Alloc { buffer, count: all, span }));
+            let mut first = |number: Operand, stmts: &mut Vec<Stmt>| match &length {
+                Some(length) => build.op(Op::MulI, [number, length.clone()], stmts),
+                None => number,
+            };
+            let row = first(reader.number.clone(), &mut rows);
+            places.extend(line.loads.iter().map(|(x, index)| (*x, (buffer, row.clone(), *index))));
+            let to = first(looped.index.into(), &mut copies);
+            let state = looped.carried[carried].0.into();
+            copies.extend(copy(line, length, [&state, &count], [buffer.into(), to], self.locals));
+        }
+        sweep.body.stmts.splice(reader.load..=reader.load, rows);
+        read_lines(&mut sweep.body, &places, self.locals);
+        looped.body.stmts.splice(from..from, copies);
+        self.ranges.know(self.locals);
+    }
+}
+
+/// What is known of a step in the sweep and in the forward loop.
+fn known(looped: &For, rest: &VecDeque<Stmt>, reader: &Reader) -> Known {
+    let mut known = Known { later: FxHashSet::default(), made: FxHashMap::default(), given: FxHashMap::default() };
+    let Known { later, made, given } = &mut known;
+    let mut see = |stmt: &Stmt| {
+        later.extend(stmt.targets().into_iter().chain(stmt.bound()));
+        if let Stmt::Let(x, op, args) = stmt {
+            made.insert(*x, (*op, args.clone()));
+        }
+    };
+    for stmt in rest.iter().take(reader.at + 1) {
+        see(stmt);
+        stmt.blocks().for_each(|block| block.visit(&mut see));
+    }
+    looped.body.visit(&mut |stmt| later.extend(stmt.targets().into_iter().chain(stmt.bound())));
+    later.extend(looped.results.iter().chain([&looped.index]).chain(looped.carried.iter().map(|(x, _)| x)));
+    let number = Place::Known(looped.index.into());
+    given.extend(reader.number.local().map(|x| (x, number)));
+    known
+}
+
+/// Returns the number of dimensions in which a step changes its state.
+fn changed_dimensions(looped: &For, i: usize, step: &Step) -> usize {
+    let Change::Stores { at, nest, .. } = &step.change else { return 0 };
+    let old = looped.carried[i].0;
+    let mut stmt = looped.body.stmts[*at].clone();
+    let own = own_loads(&stmt, old, nest);
+    sink_store(nest.innermost_mut(&mut stmt), step.buffer, old, &own);
+    nest.indices.len() - fewest_fixed(&stmt, step.buffer, nest).unwrap_or(0)
+}
+
+/// Returns how many indices of a nest conditions fix on the way to a store, at the fewest; none if there is no store.
+fn fewest_fixed(stmt: &Stmt, buffer: Local, nest: &Nest) -> Option<usize> {
+    let in_block = |block: &Block| block.stmts.iter().filter_map(|stmt| fewest_fixed(stmt, buffer, nest)).min();
+    match stmt {
+        Stmt::Memory(Memory::Store(b, ..)) if b.local() == Some(buffer) => Some(0),
+        Stmt::If(_, condition, then, other) => {
+            let fixed = usize::from(fixes_index(condition, nest));
+            in_block(then).map(|count| count + fixed).into_iter().chain(in_block(other)).min()
+        }
+        stmt => stmt.blocks().filter_map(in_block).min(),
+    }
+}
+
+/// Returns whether an index of a nest is a number that does not change in it, where a condition holds.
+fn fixes_index(condition: &Operand, nest: &Nest) -> bool {
+    let Some((Op::EqI, args)) = condition.local().and_then(|x| nest.made.get(&x)) else { return false };
+    let is_index = |a: &Operand| a.local().is_some_and(|x| nest.indices.contains(&x));
+    let is_fixed = |a: &Operand| a.local().is_none_or(|x| !nest.set.contains(&x));
+    is_index(&args[0]) && is_fixed(&args[1]) || is_index(&args[1]) && is_fixed(&args[0])
+}
+
+/// Copies the elements of a line from a state with so many elements to a buffer, from an index on. Where there is no
+/// element, the sweep reads none.
+fn copy(
+    line: &Line,
+    length: Option<Operand>,
+    [state, count]: [&Operand; 2],
+    [buffer, first]: [Operand; 2],
+    locals: &mut Vec<LocalInfo>,
+) -> Vec<Stmt> {
+    let index = Builder { locals }.local(Scalar::Integer.ty());
+    let mut stmts = Vec::new();
+    let from = line.place.compute(&index.into(), locals, &mut stmts);
+    let inside = Builder { locals }.op(Op::Below, [from.clone(), count.clone()], &mut stmts);
+    let to = match &length {
+        Some(_) => Builder { locals }.op(Op::AddI, [first, index.into()], &mut stmts),
+        None => first,
+    };
+    let value = tables::element_within(state, from, inside, locals, &mut stmts);
+    stmts.push(Stmt::Memory(Memory::Store(buffer, to, value)));
+    match length {
+        Some(length) => vec![Stmt::loop_over(index, [Operand::Integer(0), length], stmts)],
+        None => stmts,
+    }
+}
+
+/// Loads elements from the buffers where they are kept, from the first of a step on.
+fn read_lines(
+    block: &mut Block,
+    places: &FxHashMap<Local, (Local, Operand, Option<Local>)>,
+    locals: &mut Vec<LocalInfo>,
+) {
+    for mut stmt in std::mem::take(&mut block.stmts) {
+        stmt.blocks_mut().for_each(|inner| read_lines(inner, places, locals));
+        if let Stmt::Memory(Memory::Load(x, b, at)) = &mut stmt
+            && let Some((buffer, first, index)) = places.get(x)
+        {
+            *b = (*buffer).into();
+            *at = match index {
+                Some(index) => {
+                    Builder { locals }.op(Op::AddI, [first.clone(), (*index).into()], &mut block.stmts)
+                }
+                None => first.clone(),
+            };
+        }
+        block.stmts.push(stmt);
+    }
+}
