@@ -14,6 +14,7 @@
 //!
 //! Source: Griewank and Walther, *Revolve* (2000). Takes and gives: as [`super::fig06_jacobian`].
 
+mod kept;
 pub mod segments;
 pub mod sweep;
 pub mod updates;

@@ -11,6 +11,9 @@ use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Span, Supply
 use lm::types::Type;
 use std::sync::Arc;
 
+/// The lines of elements of a state that a derivative is taken to keep, where it keeps some.
+const LINES: i64 = 4;
+
 /// The choice of the states that are kept of each fold.
 #[derive(Clone, Copy, Default)]
 pub struct Checkpoints<'a> {
@@ -37,8 +40,8 @@ enum Schedule {
     /// One, while the states take no more memory than a budget; then the square root.
     Auto,
     /// All, while the states take no more memory than a budget; then the square root. The last segment keeps its states
-    /// when they are first computed.
-    AutoInPlace,
+    /// when they are first computed. Of each tensor in a state, elements in so many dimensions are kept.
+    AutoInPlace(Option<Vec<usize>>),
     /// As many as so many states allow.
     States(Expr),
 }
@@ -79,8 +82,8 @@ impl Checkpoints<'_> {
             (Prim::Checkpoint, [k, fold @ ..], _) => (Schedule::States(k.clone()), fold),
             (Prim::Fold, fold, Checkpoint::Sqrt) => (Schedule::Sqrt, fold),
             (Prim::Fold, fold, Checkpoint::Auto) if e.ty().mentions_array() => {
-                let is_in_place = self.updates.is_some_and(|updates| updates.change(&fold[0]));
-                (if is_in_place { Schedule::AutoInPlace } else { Schedule::Auto }, fold)
+                let updates = self.updates.filter(|updates| updates.change(&fold[0]));
+                (updates.map_or(Schedule::Auto, |updates| Schedule::AutoInPlace(updates.kept(&fold[0]))), fold)
             }
             (Prim::Fold, fold, Checkpoint::States(k)) => (Schedule::States(Expr::integer(i64::from(k))), fold),
             _ => return None,
@@ -141,8 +144,11 @@ impl Segmented<'_> {
         let n = bind("n", Expr::prim(Prim::Size, [self.v.clone()]), out, supply);
         let (stride, slots) = match &self.schedule {
             Schedule::Sqrt => (library("$sqrt_stride", vec![n.clone()]), None),
-            Schedule::Auto | Schedule::AutoInPlace => {
-                let bytes = bytes(self.a, supply);
+            Schedule::Auto | Schedule::AutoInPlace(_) => {
+                let bytes = match &self.schedule {
+                    Schedule::AutoInPlace(Some(dimensions)) => kept_bytes(self.a, dimensions, supply),
+                    _ => bytes(self.a, supply),
+                };
                 let bytes = bind("bytes", normalise_block(&bytes, supply), out, supply);
                 (library(self.stride(), vec![n.clone(), bytes]), None)
             }
@@ -152,7 +158,7 @@ impl Segmented<'_> {
             }
         };
         let stride = bind("stride", stride, out, supply);
-        let first = matches!(self.schedule, Schedule::AutoInPlace)
+        let first = matches!(self.schedule, Schedule::AutoInPlace(_))
             .then(|| bind("first", library("$before_last", vec![n.clone(), stride.clone()]), out, supply));
         let (f, v) = match &first {
             None => (renamed(self.f, supply), self.v.clone()),
@@ -176,7 +182,7 @@ impl Segmented<'_> {
 
     /// Returns the function of the prelude that chooses the steps of a segment by their memory.
     fn stride(&self) -> &'static str {
-        if matches!(self.schedule, Schedule::AutoInPlace) { "$in_place_stride" } else { "$auto_stride" }
+        if matches!(self.schedule, Schedule::AutoInPlace(_)) { "$in_place_stride" } else { "$auto_stride" }
     }
 
     /// Returns the step over the numbers of so many steps from the first one on, and these numbers.
@@ -236,6 +242,29 @@ fn bytes(x: &Expr, supply: &mut Supply) -> Expr {
         }
         _ => Expr::integer(8),
     }
+}
+
+/// Returns the bytes that a step keeps of a state, of each tensor in so many dimensions: a few elements, a few lines of
+/// them along the longest dimension, or all.
+fn kept_bytes(x: &Expr, dimensions: &[usize], supply: &mut Supply) -> Expr {
+    let parts = match x.ty() {
+        Type::Tuple(parts) => (1..=parts.len()).map(|i| Expr::get(i, x.clone())).collect(),
+        _ => vec![x.clone()],
+    };
+    let of_part = |(part, dimensions): (&Expr, &usize)| match (part.ty(), dimensions) {
+        (Type::Tensor(_, element), 0) => Expr::integer(8 * LINES * scalars(element)),
+        (Type::Tensor(rank @ 2.., element), 1) => {
+            let axes: Vec<Var> = (0..*rank).map(|_| supply.fresh("n", Type::Integer)).collect();
+            let longer = |a: Expr, b: Expr| Expr::conditional(Expr::prim(Prim::Lt, [a.clone(), b.clone()]), b, a);
+            let longest = axes.iter().map(Expr::var).reduce(longer).expect("a tensor has dimensions");
+            let width = Expr::integer(8 * LINES * scalars(element));
+            let size = Binding { pattern: Pattern::Tuple(axes), rhs: Expr::prim(Prim::Size, [part.clone()]) };
+            Expr::block(vec![size], Expr::prim(Prim::Mul, [width, longest]))
+        }
+        _ => bytes(part, supply),
+    };
+    let all = parts.iter().zip(dimensions).map(of_part).reduce(|a, b| Expr::prim(Prim::Add, [a, b]));
+    all.unwrap_or(Expr::integer(0))
 }
 
 /// Returns the number of scalars in a value of a type without tensors.

@@ -10,6 +10,7 @@
 //! a derivative that mean the same: what is found, and what is not, changes no value. A step that is a fold itself is no
 //! such step: no log is made of it.
 
+use super::kept::{Changing, changed_dimensions, kept_dimensions};
 use lm::prim::Prim;
 use lm::term::{Constant, Def, Expr, FunName, Kind, Op, Pattern, Program, Var};
 use lm::types::Type;
@@ -19,8 +20,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// for a few elements.
 #[derive(Clone, Debug, Default)]
 pub struct Updates {
-    /// The parameters that functions give changed, by their numbers from 0.
-    changing: FxHashMap<FunName, Vec<usize>>,
+    /// The parameters that functions give changed, by their numbers from 0, and in how many dimensions.
+    changing: Changing,
     sparse: FxHashSet<FunName>,
 }
 
@@ -63,7 +64,9 @@ impl Updates {
             return;
         }
         let arrays = def.params.iter().enumerate().filter(|(_, x)| x.ty().mentions_array());
-        let changing: Vec<usize> = arrays.filter(|(_, x)| is(Some(x)) == Is::Changed).map(|(i, _)| i).collect();
+        let changed = arrays.filter(|(_, x)| is(Some(x)) == Is::Changed);
+        let dimensions = |x| changed_dimensions(&def.body, x, &self.changing).unwrap_or(usize::MAX);
+        let changing: Vec<(usize, usize)> = changed.map(|(i, x)| (i, dimensions(x))).collect();
         if !changing.is_empty() {
             self.changing.insert(name(), changing);
         }
@@ -72,6 +75,11 @@ impl Updates {
     /// Returns whether a step, a function of the state and an element, changes a part of the state.
     pub(super) fn change(&self, step: &Expr) -> bool {
         Seen { updates: self, names: FxHashMap::default() }.changes(step)
+    }
+
+    /// Returns in how many dimensions elements of each tensor in the state of such a step are kept, where that is known.
+    pub(super) fn kept(&self, step: &Expr) -> Option<Vec<usize>> {
+        kept_dimensions(step, &self.changing)
     }
 }
 
@@ -181,7 +189,7 @@ impl Seen<'_> {
             (Op::Call(f), args) => {
                 let name = f.name.as_written();
                 let changing = self.updates.changing.get(&name).map_or(&[][..], |changing| changing);
-                let mut given = changing.iter().filter_map(|i| args.get(*i));
+                let mut given = changing.iter().filter_map(|(i, _)| args.get(*i));
                 match () {
                     () if given.any(|arg| matches!(self.value(arg), Is::State | Is::Changed)) => Is::Changed,
                     () if self.updates.sparse.contains(&name) => Is::Sparse,

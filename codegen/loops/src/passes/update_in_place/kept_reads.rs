@@ -22,7 +22,7 @@ use super::{Updater, tables};
 use crate::analyses::worked_on::{is_any, is_load, is_worked_on};
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// What a sweep reads of each state.
@@ -68,18 +68,15 @@ impl Updater<'_> {
         if is_result || !self.is_before_a_step(&reader, looped, rest) {
             return None;
         }
-        let mut known = known(looped, rest, &reader);
-        let mut from = 0;
-        for stmt in &sweep.body.stmts {
-            if let Stmt::Memory(Memory::Load(x, b, number)) = stmt
-                && number.same(&reader.number)
-                && let Some((at, same)) = self.loaded_for_step(looped, b, out, rest, reader.at)
-            {
-                known.given.insert(*x, Place::Known(same.into()));
-                from = from.max(at + 1);
-            }
-        }
+        let known = self.known(looped, out, rest, &reader);
+        let at_load = |(_, _, x): &(Local, Place, Local)| {
+            let at = looped.body.stmts.iter().position(|stmt| stmt.targets().contains(x))?;
+            Some((*x, at + 1))
+        };
+        let loaded: Vec<(Local, usize)> = known.loaded.iter().filter_map(at_load).collect();
         let lines = lines(sweep, &reader, known)?;
+        let is_needed = |x: Local| lines.iter().any(|line| line.place.needs(x));
+        let from = loaded.into_iter().filter(|(x, _)| is_needed(*x)).map(|(_, at)| at).max().unwrap_or(0);
         let step = self.step_without(looped, i, record.next, out)?;
         let reads = lines.iter().map(|line| usize::from(line.length.is_some())).max().unwrap_or(0);
         let has = looped.carried[i].1.local().is_some_and(|init| self.extents.has(init, &step.0));
@@ -100,27 +97,43 @@ impl Updater<'_> {
         holds
     }
 
-    /// Returns what a loop loads for its step of a buffer that does not change until the end of the sweep, and where.
-    fn loaded_for_step(
-        &self,
-        looped: &For,
-        b: &Operand,
-        out: &[Stmt],
-        rest: &VecDeque<Stmt>,
-        sweep: usize,
-    ) -> Option<(usize, Local)> {
-        let b = b.local()?;
-        let found = looped.body.stmts.iter().enumerate().find_map(|(i, stmt)| match stmt {
-            Stmt::Memory(Memory::Load(x, a, at)) if a.local() == Some(b) && at.local() == Some(looped.index) => {
-                Some((i, *x))
+    /// What is known of a step in a loop and in the sweep through its states.
+    fn known(&self, looped: &For, out: &[Stmt], rest: &VecDeque<Stmt>, reader: &Reader) -> Known {
+        let mut known = Known::default();
+        let since: Vec<&Stmt> = rest.iter().take(reader.at + 1).collect();
+        for stmt in &since {
+            known.see(stmt);
+        }
+        looped.body.stmts.iter().for_each(|stmt| known.see(stmt));
+        known.later.extend(looped.results.iter().chain([&looped.index]).chain(looped.carried.iter().map(|(x, _)| x)));
+        known.given.insert(looped.index, Place::Known(looped.index.into()));
+        known.given.extend(reader.number.local().map(|x| (x, Place::Known(looped.index.into()))));
+        let Stmt::For(sweep) = since[reader.at] else { return known };
+        let loads = |stmts: &[Stmt]| {
+            let load = |stmt: &Stmt| match stmt {
+                Stmt::Memory(Memory::Load(x, b, at)) => Some((*x, b.local()?, at.clone())),
+                _ => None,
+            };
+            stmts.iter().filter_map(load).collect::<Vec<_>>()
+        };
+        let [own, again] = [loads(&looped.body.stmts), loads(&sweep.body.stmts)];
+        for (_, b, _) in own.iter().chain(&again) {
+            let stays = looped.body.stmts.iter().chain(since.iter().copied()).all(|stmt| is_worked_on(stmt, *b, &is_load));
+            if !stays || known.fills.contains_key(b) {
+                continue;
             }
-            _ => None,
-        })?;
-        let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == b);
-        let is_own = out.iter().any(is_made) && out.iter().all(|stmt| is_worked_on(stmt, b, &is_any));
-        let mut since = looped.body.stmts.iter().chain(rest.iter().take(sweep + 1));
-        let stays = since.all(|stmt| is_worked_on(stmt, b, &is_load));
-        (stays && (is_own || self.params.contains(&b))).then_some(found)
+            if let Some(fill) = known.fill(*b, out) {
+                known.fills.insert(*b, fill);
+            } else if !self.params.contains(b) && !is_made_here(*b, out) {
+                continue;
+            }
+            known.loads.extend(own.iter().chain(&again).filter(|(_, c, _)| c == b).map(|(x, b, at)| (*x, (*b, at.clone()))));
+        }
+        for (x, b, at) in own {
+            let place = known.loads.contains_key(&x).then(|| known.place(&at, &FxHashMap::default())).flatten();
+            known.loaded.extend(place.map(|place| (b, place, x)));
+        }
+        known
     }
 
     /// Returns the number of elements of a state, with its place in the program and the dimensions in which steps change
@@ -167,25 +180,42 @@ impl Updater<'_> {
     }
 }
 
-/// What is known of a step in the sweep and in the forward loop.
-fn known(looped: &For, rest: &VecDeque<Stmt>, reader: &Reader) -> Known {
-    let mut known = Known { later: FxHashSet::default(), made: FxHashMap::default(), given: FxHashMap::default() };
-    let Known { later, made, given } = &mut known;
-    let mut see = |stmt: &Stmt| {
-        later.extend(stmt.targets().into_iter().chain(stmt.bound()));
-        if let Stmt::Let(x, op, args) = stmt {
-            made.insert(*x, (*op, args.clone()));
-        }
-    };
-    for stmt in rest.iter().take(reader.at + 1) {
+impl Known {
+    /// Notes what a statement sets, and how.
+    fn see(&mut self, stmt: &Stmt) {
+        let mut see = |stmt: &Stmt| {
+            self.later.extend(stmt.targets().into_iter().chain(stmt.bound()));
+            if let Stmt::Let(x, op, args) = stmt {
+                self.made.insert(*x, (*op, args.clone()));
+            }
+        };
         see(stmt);
         stmt.blocks().for_each(|block| block.visit(&mut see));
     }
-    looped.body.visit(&mut |stmt| later.extend(stmt.targets().into_iter().chain(stmt.bound())));
-    later.extend(looped.results.iter().chain([&looped.index]).chain(looped.carried.iter().map(|(x, _)| x)));
-    let number = Place::Known(looped.index.into());
-    given.extend(reader.number.local().map(|x| (x, number)));
-    known
+
+    /// Returns what a buffer is filled with, by an index, if one loop fills it with numbers that operations make.
+    fn fill(&mut self, b: Local, out: &[Stmt]) -> Option<(Local, Place)> {
+        let mut uses = out.iter().filter(|stmt| stmt.mentions(b) && !is_worked_on(stmt, b, &is_load));
+        let (Some(Stmt::For(filling)), None) = (uses.next(), uses.next()) else { return None };
+        let is_let = |stmt: &&Stmt| matches!(stmt, Stmt::Let(..));
+        let mut others = filling.body.stmts.iter().filter(|stmt| !is_let(stmt));
+        let (Some(Stmt::Memory(Memory::Store(to, at, value))), None) = (others.next(), others.next()) else {
+            return None;
+        };
+        let is_plain = filling.carried.is_empty() && to.local() == Some(b) && at.local() == Some(filling.index);
+        if !is_plain || !is_made_here(b, out) {
+            return None;
+        }
+        filling.body.stmts.iter().for_each(|stmt| self.see(stmt));
+        let value = self.place(value, &FxHashMap::from_iter([(filling.index, filling.to.clone())]))?;
+        Some((filling.index, value))
+    }
+}
+
+/// Returns whether a buffer is made among statements, and no other local shows it there.
+fn is_made_here(b: Local, out: &[Stmt]) -> bool {
+    let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == b);
+    out.iter().any(is_made) && out.iter().all(|stmt| is_worked_on(stmt, b, &is_any))
 }
 
 /// Returns the number of dimensions in which a step changes its state.

@@ -26,14 +26,21 @@ pub(super) struct Line {
     pub(super) loads: FxHashMap<Local, Option<Local>>,
 }
 
-/// What is known of locals in a sweep.
+/// What is known of locals of a loop and of the sweep through its states.
+#[derive(Default)]
 pub(super) struct Known {
-    /// The locals that are not known before the forward loop.
+    /// The locals that are not known before the loop.
     pub(super) later: FxHashSet<Local>,
-    /// The operations between the loops and in the sweep.
+    /// How numbers are made by operations.
     pub(super) made: FxHashMap<Local, (Op, Vec<Operand>)>,
-    /// Numbers of the step that the forward loop knows too.
+    /// What is known of others, by the index of the loop.
     pub(super) given: FxHashMap<Local, Place>,
+    /// What both loops load in each iteration, of buffers that stay as they are.
+    pub(super) loads: FxHashMap<Local, (Local, Operand)>,
+    /// What such buffers are filled with, by an index.
+    pub(super) fills: FxHashMap<Local, (Local, Place)>,
+    /// What the loop loads itself: buffer, place and result.
+    pub(super) loaded: Vec<(Local, Place, Local)>,
 }
 
 /// Returns the elements that a sweep reads of each state; none if it uses states otherwise, or reads other elements.
@@ -123,13 +130,17 @@ impl Reads {
     }
 
     fn place(&self, a: &Operand) -> Option<Place> {
-        self.known.place(a, &self.ends, &mut MOST_OPERATIONS.clone())
+        self.known.place(a, &self.ends)
     }
 }
 
 impl Known {
-    /// Returns how an operand is made of numbers of the step and of indices.
-    pub(super) fn place(&self, a: &Operand, ends: &FxHashMap<Local, Operand>, left: &mut usize) -> Option<Place> {
+    /// Returns how an operand is made of numbers of the step and of indices of loops with such ends.
+    pub(super) fn place(&self, a: &Operand, ends: &FxHashMap<Local, Operand>) -> Option<Place> {
+        self.made_of(a, ends, &mut MOST_OPERATIONS.clone())
+    }
+
+    fn made_of(&self, a: &Operand, ends: &FxHashMap<Local, Operand>, left: &mut usize) -> Option<Place> {
         *left = left.checked_sub(1)?;
         let Some(x) = a.local() else { return Some(Place::Known(a.clone())) };
         if let Some(given) = self.given.get(&x) {
@@ -138,9 +149,19 @@ impl Known {
         if ends.contains_key(&x) {
             return Some(Place::Index(x));
         }
+        if let Some((b, at)) = self.loads.get(&x) {
+            let at = self.made_of(at, ends, left)?;
+            return match self.fills.get(b) {
+                Some((index, value)) => value.with(*index, &at, left),
+                None => {
+                    let is_it = |(c, to, _): &&(Local, Place, Local)| c == b && to.same(&at);
+                    self.loaded.iter().find(is_it).map(|(_, _, y)| Place::Known((*y).into()))
+                }
+            };
+        }
         match self.made.get(&x) {
             Some((op @ (Op::AddI | Op::SubI | Op::MulI | Op::NegI), args)) => {
-                let args = args.iter().map(|arg| self.place(arg, ends, left)).collect::<Option<Vec<_>>>()?;
+                let args = args.iter().map(|arg| self.made_of(arg, ends, left)).collect::<Option<Vec<_>>>()?;
                 Some(Place::Made(*op, args))
             }
             _ => (!self.later.contains(&x)).then(|| Place::Known(a.clone())),
@@ -167,9 +188,43 @@ impl Place {
             (Place::Known(a), Place::Known(b)) => a.same(b),
             (Place::Index(_), Place::Index(_)) => true,
             (Place::Made(op, args), Place::Made(other, others)) => {
-                op == other && args.len() == others.len() && args.iter().zip(others).all(|(a, b)| a.same(b))
+                let [there, back] = [others.iter().collect(), others.iter().rev().collect()];
+                let are = |others: Vec<&Place>| args.iter().zip(others).all(|(a, b)| a.same(b));
+                op == other && args.len() == others.len() && (are(there) || op.commutes() && are(back))
             }
             _ => false,
+        }
+    }
+
+    /// Returns the place with another in place of an index, if it is made of no more operations than are left.
+    fn with(&self, index: Local, at: &Place, left: &mut usize) -> Option<Place> {
+        *left = left.checked_sub(1)?;
+        match self {
+            Place::Index(x) if *x == index => {
+                *left = left.checked_sub(at.operations())?;
+                Some(at.clone())
+            }
+            Place::Known(_) | Place::Index(_) => Some(self.clone()),
+            Place::Made(op, args) => {
+                let args = args.iter().map(|arg| arg.with(index, at, left)).collect::<Option<Vec<_>>>()?;
+                Some(Place::Made(*op, args))
+            }
+        }
+    }
+
+    fn operations(&self) -> usize {
+        match self {
+            Place::Known(_) | Place::Index(_) => 0,
+            Place::Made(_, args) => 1 + args.iter().map(Place::operations).sum::<usize>(),
+        }
+    }
+
+    /// Returns whether the place needs a local.
+    pub(super) fn needs(&self, x: Local) -> bool {
+        match self {
+            Place::Known(a) => a.local() == Some(x),
+            Place::Index(_) => false,
+            Place::Made(_, args) => args.iter().any(|arg| arg.needs(x)),
         }
     }
 
