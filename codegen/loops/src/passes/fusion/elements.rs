@@ -21,6 +21,9 @@ use std::collections::BTreeSet;
 /// A more expensive element has so many operations and loads at most.
 const MOST_STEPS: usize = 40;
 
+/// The statements of a block in which all loads of a buffer are looked for, if its elements are made without loads.
+const FAR: usize = 1_000;
+
 /// The operations of an element that is as cheap as a load.
 const CHEAP: usize = 2;
 
@@ -154,7 +157,9 @@ impl ElementFinder<'_> {
         let loaded = recipe.loaded();
         let mut marks = FxHashSet::default();
         let mut found = 0;
-        for (i, stmt) in rest.iter().take(WINDOW).enumerate() {
+        // What loads nothing is the same everywhere.
+        let window = if loaded.is_empty() { FAR } else { WINDOW };
+        for (i, stmt) in rest.iter().take(window).enumerate() {
             let loads = loads(stmt, recipe.buffer);
             if !recipe.is_cheap() && loads > 0 && (wanted > 1 || !self.reads_once(stmt, recipe.buffer)) {
                 return None;
