@@ -253,7 +253,8 @@ impl<'a> Seen<'a> {
         }
         let Is::Term(e) = self.resolve(e) else { return self.made_of(e) == [x.id()] };
         e.args_of(&Op::Tuple).is_some_and(|parts| {
-            parts.len() == own.len() && parts.iter().zip(&own).all(|(part, id)| part.as_var().is_some_and(|y| y.id() == *id))
+            parts.len() == own.len()
+                && parts.iter().zip(&own).all(|(part, id)| part.as_var().is_some_and(|y| y.id() == *id))
         })
     }
 

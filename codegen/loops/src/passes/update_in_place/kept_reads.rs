@@ -22,7 +22,7 @@ use super::{Updater, tables};
 use crate::analyses::worked_on::{is_any, is_load, is_worked_on};
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Span;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
 /// What a sweep reads of each state.
@@ -35,6 +35,14 @@ struct Kept {
     /// The number of elements of a state.
     count: Operand,
     span: Span,
+}
+
+/// A step whose states are in no table.
+struct Alone {
+    count: Operand,
+    span: Span,
+    /// In how many dimensions it changes the state.
+    dimensions: usize,
 }
 
 impl Updater<'_> {
@@ -77,10 +85,10 @@ impl Updater<'_> {
         let lines = lines(sweep, &reader, known)?;
         let is_needed = |x: Local| lines.iter().any(|line| line.place.needs(x));
         let from = loaded.into_iter().filter(|(x, _)| is_needed(*x)).map(|(_, at)| at).max().unwrap_or(0);
-        let step = self.step_without(looped, i, record.next, out)?;
+        let Alone { count, span, dimensions } = self.alone(looped, i, record.next, out)?;
         let reads = lines.iter().map(|line| usize::from(line.length.is_some())).max().unwrap_or(0);
-        let has = looped.carried[i].1.local().is_some_and(|init| self.extents.has(init, &step.0));
-        (has && reads < step.2).then_some(Kept { carried: i, reader, lines, from, count: step.0, span: step.1 })
+        let has = looped.carried[i].1.local().is_some_and(|init| self.extents.has(init, &count));
+        (has && reads < dimensions).then_some(Kept { carried: i, reader, lines, from, count, span })
     }
 
     /// Returns whether each state that the sweep reads is one before a step: not the last one.
@@ -108,45 +116,50 @@ impl Updater<'_> {
         known.later.extend(looped.results.iter().chain([&looped.index]).chain(looped.carried.iter().map(|(x, _)| x)));
         known.given.insert(looped.index, Place::Known(looped.index.into()));
         known.given.extend(reader.number.local().map(|x| (x, Place::Known(looped.index.into()))));
-        let Stmt::For(sweep) = since[reader.at] else { return known };
-        let loads = |stmts: &[Stmt]| {
-            let load = |stmt: &Stmt| match stmt {
-                Stmt::Memory(Memory::Load(x, b, at)) => Some((*x, b.local()?, at.clone())),
-                _ => None,
-            };
-            stmts.iter().filter_map(load).collect::<Vec<_>>()
-        };
-        let [own, again] = [loads(&looped.body.stmts), loads(&sweep.body.stmts)];
-        for (_, b, _) in own.iter().chain(&again) {
-            let stays = looped.body.stmts.iter().chain(since.iter().copied()).all(|stmt| is_worked_on(stmt, *b, &is_load));
-            if !stays || known.fills.contains_key(b) {
-                continue;
-            }
-            if let Some(fill) = known.fill(*b, out) {
-                known.fills.insert(*b, fill);
-            } else if !self.params.contains(b) && !is_made_here(*b, out) {
-                continue;
-            }
-            known.loads.extend(own.iter().chain(&again).filter(|(_, c, _)| c == b).map(|(x, b, at)| (*x, (*b, at.clone()))));
-        }
-        for (x, b, at) in own {
-            let place = known.loads.contains_key(&x).then(|| known.place(&at, &FxHashMap::default())).flatten();
-            known.loaded.extend(place.map(|place| (b, place, x)));
+        if let Stmt::For(sweep) = since[reader.at] {
+            self.know_loads(&mut known, looped, sweep, out, &since);
         }
         known
     }
 
-    /// Returns the number of elements of a state, with its place in the program and the dimensions in which steps change
-    /// it, if it can be updated in place once no table has it.
-    fn step_without(&mut self, looped: &For, i: usize, record: usize, out: &[Stmt]) -> Option<(Operand, Span, usize)> {
+    /// Notes what a loop and the sweep through its states load in each iteration, of buffers that stay as they are from
+    /// the loop to the end of the sweep.
+    fn know_loads(&self, known: &mut Known, looped: &For, sweep: &For, out: &[Stmt], since: &[&Stmt]) {
+        let [own, again] =
+            [&looped.body, &sweep.body].map(|body| body.stmts.iter().filter_map(load).collect::<Vec<_>>());
+        let all: Vec<&(Local, Local, Operand)> = own.iter().chain(&again).collect();
+        let buffers: FxHashSet<Local> = all.iter().map(|(_, b, _)| *b).collect();
+        for b in buffers {
+            let mut stmts = looped.body.stmts.iter().chain(since.iter().copied());
+            if !stmts.all(|stmt| is_worked_on(stmt, b, &is_load)) {
+                continue;
+            }
+            match known.fill(b, out) {
+                Some(fill) => drop(known.fills.insert(b, fill)),
+                None if self.params.contains(&b) || is_made_here(b, out) => {}
+                None => continue,
+            }
+            let of_it = all.iter().filter(|(_, c, _)| *c == b);
+            known.loads.extend(of_it.map(|(x, b, at)| (*x, (*b, at.clone()))));
+        }
+        for (x, b, at) in &own {
+            let place = known.loads.contains_key(x).then(|| known.place(at, &FxHashMap::default())).flatten();
+            known.loaded.extend(place.map(|place| (*b, place, *x)));
+        }
+    }
+
+    /// Returns how a loop changes a state in place once no table has it; none if it does not.
+    fn alone(&mut self, looped: &For, i: usize, record: usize, out: &[Stmt]) -> Option<Alone> {
         let mut alone = looped.clone();
         alone.body.stmts.remove(record);
-        if let Some(step) = self.step(&alone, i, None) {
-            return Some((step.count.clone(), step.span, changed_dimensions(&alone, i, &step)));
+        let mut step = self.step(&alone, i, None);
+        if step.is_none() {
+            alone.body = self.in_form(&alone, i, out)?;
+            step = self.step(&alone, i, None);
         }
-        alone.body = self.in_form(&alone, i, out)?;
-        let step = self.step(&alone, i, None)?;
-        Some((step.count.clone(), step.span, changed_dimensions(&alone, i, &step)))
+        let step = step?;
+        let dimensions = changed_dimensions(&alone, i, &step);
+        Some(Alone { count: step.count, span: step.span, dimensions })
     }
 
     fn write_reads(&mut self, kept: Kept, looped: &mut For, out: &mut Vec<Stmt>, rest: &mut VecDeque<Stmt>) {
@@ -209,6 +222,14 @@ impl Known {
         filling.body.stmts.iter().for_each(|stmt| self.see(stmt));
         let value = self.place(value, &FxHashMap::from_iter([(filling.index, filling.to.clone())]))?;
         Some((filling.index, value))
+    }
+}
+
+/// Returns what a statement loads: the result, the buffer and the index.
+fn load(stmt: &Stmt) -> Option<(Local, Local, Operand)> {
+    match stmt {
+        Stmt::Memory(Memory::Load(x, b, at)) => Some((*x, b.local()?, at.clone())),
+        _ => None,
     }
 }
 
@@ -287,9 +308,7 @@ fn read_lines(
         {
             *b = (*buffer).into();
             *at = match index {
-                Some(index) => {
-                    Builder { locals }.op(Op::AddI, [first.clone(), (*index).into()], &mut block.stmts)
-                }
+                Some(index) => Builder { locals }.op(Op::AddI, [first.clone(), (*index).into()], &mut block.stmts),
                 None => first.clone(),
             };
         }

@@ -98,7 +98,9 @@ impl Reads {
             Op::EqI => {
                 for [index, number] in [[&args[0], &args[1]], [&args[1], &args[0]]] {
                     let index = index.local().filter(|x| self.ends.contains_key(x));
-                    if let (Some(index), Some(number)) = (index, self.place(number).filter(|at| at.index() == Some(None))) {
+                    if let (Some(index), Some(number)) =
+                        (index, self.place(number).filter(|at| at.index() == Some(None)))
+                    {
                         self.known.given.insert(index, number);
                         return;
                     }
@@ -175,10 +177,12 @@ impl Place {
         match self {
             Place::Known(_) => Some(None),
             Place::Index(x) => Some(Some(*x)),
-            Place::Made(_, args) => args.iter().try_fold(None, |found: Option<Local>, arg| match (found, arg.index()?) {
-                (Some(x), Some(y)) => (x == y).then_some(found),
-                (found, other) => Some(found.or(other)),
-            }),
+            Place::Made(_, args) => {
+                args.iter().try_fold(None, |found: Option<Local>, arg| match (found, arg.index()?) {
+                    (Some(x), Some(y)) => (x == y).then_some(found),
+                    (found, other) => Some(found.or(other)),
+                })
+            }
         }
     }
 
