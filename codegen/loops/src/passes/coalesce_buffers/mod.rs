@@ -39,6 +39,10 @@ fn coalesce_in_block(block: &mut Block, may_reorder: bool, names: &mut FxHashMap
 }
 
 fn coalesce_all(block: &mut Block, may_reorder: bool, names: &mut FxHashMap<Local, Local>) {
+    // Uses are looked for in the blocks inside, too: that would take the square of the depth.
+    if !block.stmts.iter().any(|stmt| alloc(stmt).is_some()) {
+        return;
+    }
     while let Some(found) = Uses::of(block).find(may_reorder) {
         let Coalesced { gone, added, buffer, by } = found;
         if let Some(Stmt::Memory(memory)) = added.map(|at| &mut block.stmts[at])

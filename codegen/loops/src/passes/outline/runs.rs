@@ -157,6 +157,8 @@ struct Finder<'a> {
     repeats: Repeats,
     /// How many statements there are in front of each place in `order`.
     before: Vec<usize>,
+    /// How many items that work there are in front of each place in `order`.
+    working: Vec<usize>,
     /// Whether an item, or one in it, or one that it is in, goes.
     taken: Vec<bool>,
     /// What is known of a block, by its number in the text.
@@ -171,7 +173,7 @@ impl<'a> Finder<'a> {
         let summaries = analyses.summaries(module);
         let likely: Vec<_> = module.functions.iter().map(|function| function.body.likely_conditions()).collect();
         let text = Text::of(module, &likely);
-        let (mut order, mut sequence, mut before) = (vec![], vec![], vec![0]);
+        let (mut order, mut sequence, mut before, mut working) = (vec![], vec![], vec![0], vec![0]);
         let mut symbols: IndexMap<u64, usize> = IndexMap::new();
         let mut add = |item: Option<usize>, symbol: Option<u64>| {
             let single = order.len();
@@ -184,6 +186,7 @@ impl<'a> Finder<'a> {
             let stmt = item.map(|item| &text.blocks[text.items[item].block].block.stmts[text.items[item].stmt]);
             let size = stmt.map_or(0, |stmt| 1 + stmt.blocks().map(Block::len).sum::<usize>());
             before.push(before[single] + size);
+            working.push(working[single] + usize::from(item.is_some_and(|item| text.works[item])));
         };
         for items in &text.sequences {
             items.iter().for_each(|item| add(Some(*item), text.symbols[*item]));
@@ -201,6 +204,7 @@ impl<'a> Finder<'a> {
             text,
             order,
             before,
+            working,
             scopes: FxHashMap::default(),
             looks: 0,
         }
@@ -211,6 +215,7 @@ impl<'a> Finder<'a> {
         let mut groups = vec![];
         let repeats = self.repeats.runs.iter().enumerate();
         let mut waiting: BinaryHeap<Candidate> = repeats
+            .filter(|(_, (length, places))| self.works(self.repeats.first(places), *length))
             .map(|(number, (length, places))| {
                 let start = self.repeats.first(places);
                 let saved = (places.len() - 1) * self.size(start, *length);
@@ -218,7 +223,7 @@ impl<'a> Finder<'a> {
             })
             .filter(|candidate| candidate.saved >= WORTH_A_CALL)
             .collect();
-        let all = *self.before.last().expect("there is one more");
+        let all: usize = self.module.functions.iter().map(|function| function.body.len()).sum();
         while let Some(candidate) = waiting.pop() {
             if self.looks > MOST_LOOKS * all {
                 break;
@@ -231,7 +236,7 @@ impl<'a> Finder<'a> {
             let Some((length, starts)) = self.free(candidate.length, starts) else { continue };
             let size = self.size(starts[0], length);
             let saved = (starts.len() - 1) * size;
-            if size < WORTH_A_CALL {
+            if size < WORTH_A_CALL || !self.works(starts[0], length) {
                 continue;
             }
             if saved < candidate.saved {
@@ -259,6 +264,11 @@ impl<'a> Finder<'a> {
     /// Returns how many statements a run has, without those that only compute a value.
     fn size(&self, start: usize, length: usize) -> usize {
         self.before[start + length] - self.before[start]
+    }
+
+    /// Returns whether a run takes time beside a call.
+    fn works(&self, start: usize, length: usize) -> bool {
+        self.working[start] < self.working[start + length]
     }
 
     /// Returns the run, or its beginning, with those of its starts where nothing of it goes with another one.
@@ -333,9 +343,6 @@ impl<'a> Finder<'a> {
         let moved = scope.with_values(&run);
         let (gone, needed) = scope.needed(&run, &moved);
         let stmts: Vec<Stmt> = moved.iter().map(|i| block.stmts[*i].clone()).collect();
-        if !stmts.iter().any(works) {
-            return None;
-        }
         let whole = Block { stmts, results: vec![] };
         let (shape, place) = shape_of(whole.stmts.clone(), cold, around);
         if !is_apart(&place, &whole, around) || !keeps_addresses(&place, &whole, around) {
@@ -367,11 +374,6 @@ impl<'a> Finder<'a> {
             && buffers.iter().all(stays)
             && pairs.all(|(x, y)| aliases.reach(x).is_disjoint(&aliases.reach(y)))
     }
-}
-
-/// Returns whether a statement takes time beside a call.
-fn works(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::For(_) | Stmt::Call(..)) || stmt.blocks().any(|block| block.stmts.iter().any(works))
 }
 
 /// Returns whether addresses are only put into what the statements make: a caller does not see where else they are.

@@ -34,6 +34,8 @@ pub(super) struct Text<'a> {
     pub(super) sequences: Vec<Vec<usize>>,
     /// For each item a number that those have, too, that may be equal; none for one that has to stay where it is.
     pub(super) symbols: Vec<Option<u64>>,
+    /// Whether an item takes time beside a call: it is a loop or a call, or has one in it.
+    pub(super) works: Vec<bool>,
 }
 
 impl<'a> Text<'a> {
@@ -62,6 +64,7 @@ struct Summed {
     /// The marks from outside.
     marks: FxHashSet<Local>,
     stays: bool,
+    works: bool,
 }
 
 impl<'a> Reader<'_, 'a> {
@@ -79,10 +82,12 @@ impl<'a> Reader<'_, 'a> {
             let item = self.text.items.len();
             self.text.items.push(Item { block: blocks, stmt: i, parent, end: 0 });
             self.text.symbols.push(None);
+            self.text.works.push(false);
             let sum = self.sum(stmt, cold, item);
             self.text.items[item].end = self.text.items.len();
             let stays = sum.stays || !sum.marks.is_subset(&own_marks);
             self.text.symbols[item] = (!stays).then(|| sum.hash.finish());
+            self.text.works[item] = sum.works;
             sequence.push(item);
             summed.push(sum);
         }
@@ -91,7 +96,11 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn sum(&mut self, stmt: &'a Stmt, cold: bool, item: usize) -> Summed {
-        let mut sum = Summed { stays: matches!(stmt, Stmt::Bench { .. }), ..Summed::default() };
+        let mut sum = Summed {
+            stays: matches!(stmt, Stmt::Bench { .. }),
+            works: matches!(stmt, Stmt::For(_) | Stmt::Call(..)),
+            ..Summed::default()
+        };
         self.add_head(stmt, &mut sum);
         let likely =
             matches!(stmt, Stmt::If(_, condition, ..) if condition.local().is_some_and(|x| self.likely.contains(&x)));
@@ -103,6 +112,7 @@ impl<'a> Reader<'_, 'a> {
                 part.hash.finish().hash(&mut sum.hash);
                 sum.marks.extend(part.marks);
                 sum.stays |= part.stays;
+                sum.works |= part.works;
             }
             if at_once || matches!(stmt, Stmt::Bench { .. }) {
                 // Iterations at once, in lanes or side by side, have no calls. What is measured stays as it is.
