@@ -55,7 +55,8 @@ const TRIED: usize = 16;
 struct Sum {
     /// The tensor that is gone with the sum of its elements.
     of: Option<Var>,
-    witness: Expr,
+    /// None for a sum that begins with its first term: it may be -0, which it is not where it begins with a zero.
+    witness: Option<Expr>,
     n: Expr,
     index: Var,
     body: Expr,
@@ -64,7 +65,7 @@ struct Sum {
 impl Sum {
     fn term(&self) -> Expr {
         let f = Expr::lam(self.index.clone(), self.body.clone());
-        Expr::prim(Prim::SumBuild, [self.witness.clone(), self.n.clone(), f])
+        Expr::prim(Prim::SumBuild, self.witness.clone().into_iter().chain([self.n.clone(), f]))
     }
 }
 
@@ -136,7 +137,7 @@ impl FuseSums<'_> {
         let is_float = *b.rhs.ty() == Type::Float;
         let (of, witness, n, index, body) = match (b.rhs.args_of_prim(Prim::SumBuild), b.rhs.args_of_prim(Prim::Sum)) {
             (Some([rest @ .., n, f]), _) if is_float || !rest.is_empty() => {
-                let witness = rest.first().cloned().unwrap_or_else(|| Expr::dummy(Type::Float));
+                let witness = rest.first().cloned();
                 let Kind::Lam(index, body) = f.kind() else { return None };
                 match self.sum_of_elements(before, n, index, body, uses) {
                     Some((v, n, body)) => (Some(v), witness, n, index.clone(), body),
@@ -146,7 +147,7 @@ impl FuseSums<'_> {
             (_, Some([v])) if is_float => {
                 let v = v.as_var().filter(|v| uses.get(&v.id()) == Some(&1))?;
                 let (n, index, body) = build_of(before, v)?;
-                (Some(v.clone()), Expr::dummy(Type::Float), n.clone(), index.clone(), body.clone())
+                (Some(v.clone()), None, n.clone(), index.clone(), body.clone())
             }
             _ => return None,
         };
@@ -208,8 +209,8 @@ impl FuseSums<'_> {
         let shares = costly_operators(&shared) < costly_operators(&first.body) + costly_operators(&second.body)
             || calls_that_merge(&shared) > calls_that_merge(&first.body) + calls_that_merge(&renamed);
         let f = Expr::lam(first.index.clone(), shared);
-        let witness = Expr::tuple([first.witness.clone(), second.witness.clone()]);
-        shares.then(|| Expr::prim(Prim::SumBuild, [witness, first.n.clone(), f]))
+        let witness = witness([first, second]);
+        shares.then(|| Expr::prim(Prim::SumBuild, witness.into_iter().chain([first.n.clone(), f])))
     }
 
     /// Returns the bindings, and the position at which one sum can replace the j-th of them and another one after all of
@@ -234,6 +235,15 @@ impl FuseSums<'_> {
         let at = earlier.len();
         (may_move && needed.iter().all(|x| !own.contains(&x.id()))).then(|| ([earlier, later].concat(), at))
     }
+}
+
+/// Returns the witness of a sum that is two. Two Floats need none, and begin with the first terms if one of them does.
+fn witness(sums: [&Sum; 2]) -> Option<Expr> {
+    let are_floats = sums.iter().all(|sum| *sum.body.ty() == Type::Float);
+    if are_floats && sums.iter().any(|sum| sum.witness.is_none()) {
+        return None;
+    }
+    Some(Expr::tuple(sums.map(|sum| sum.witness.clone().unwrap_or_else(|| Expr::dummy(Type::Float)))))
 }
 
 /// Returns the size, the index and the element of a tensor that one of some bindings builds.

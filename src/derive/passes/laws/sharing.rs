@@ -60,7 +60,7 @@ pub(super) static LAWS: &[PassLaw] = &[
                          (b (sumbuild n (lam (j : Integer) (let ((u (to_float j)) (w (sin u))) (mul w x))))))
                      (mul a b)))",
         after:  "(def f Float ((n : Integer) (x : Float))
-                   (let ((a (sumbuild ($dummy Float) n (lam (i : Integer) (let (y (to_float i)) (sin y)))))
+                   (let ((a (sumbuild n (lam (i : Integer) (let (y (to_float i)) (sin y)))))
                          (b (sumbuild n (lam (j : Integer) (let ((u (to_float j)) (w (sin u))) (mul w x))))))
                      (mul a b)))" },
     PassLaw { name: "sumbuild-fuse", source: "derived", pass: "fuse_sums", run: fused,
@@ -70,7 +70,7 @@ pub(super) static LAWS: &[PassLaw] = &[
                          (b (sumbuild n (lam (j : Integer) (let ((u (to_float j)) (v (sin u))) (mul v x))))))
                      (mul a b)))",
         after:  "(def f Float ((n : Integer) (x : Float))
-                   (let (((s t) (sumbuild (tuple ($dummy Float) ($dummy Float)) n (lam (i : Integer)
+                   (let (((s t) (sumbuild n (lam (i : Integer)
                            (let ((y (to_float i)) (p (sin y)) (q (mul p x))) (tuple p q)))))
                          (a s)
                          (b t))
