@@ -136,7 +136,7 @@ impl FuseSums<'_> {
     fn sum(&self, before: &[Binding], b: &Binding, uses: &FxHashMap<u32, usize>) -> Option<Sum> {
         let is_float = *b.rhs.ty() == Type::Float;
         let (of, witness, n, index, body) = match (b.rhs.args_of_prim(Prim::SumBuild), b.rhs.args_of_prim(Prim::Sum)) {
-            (Some([rest @ .., n, f]), _) if is_float || !rest.is_empty() => {
+            (Some([rest @ .., n, f]), _) if is_of_floats(b.rhs.ty()) || !rest.is_empty() => {
                 let witness = rest.first().cloned();
                 let Kind::Lam(index, body) = f.kind() else { return None };
                 match self.sum_of_elements(before, n, index, body, uses) {
@@ -237,13 +237,30 @@ impl FuseSums<'_> {
     }
 }
 
-/// Returns the witness of a sum that is two. Two Floats need none, and begin with the first terms if one of them does.
+/// Returns the witness of a sum that is two. Floats need none, and begin with the first terms if one of the sums does.
 fn witness(sums: [&Sum; 2]) -> Option<Expr> {
-    let are_floats = sums.iter().all(|sum| *sum.body.ty() == Type::Float);
+    let are_floats = sums.iter().all(|sum| is_of_floats(sum.body.ty()));
     if are_floats && sums.iter().any(|sum| sum.witness.is_none()) {
         return None;
     }
-    Some(Expr::tuple(sums.map(|sum| sum.witness.clone().unwrap_or_else(|| Expr::dummy(Type::Float)))))
+    Some(Expr::tuple(sums.map(|sum| sum.witness.clone().unwrap_or_else(|| dummies(sum.body.ty())))))
+}
+
+/// Returns whether a type is Float, or a tuple of such types.
+fn is_of_floats(ty: &Type) -> bool {
+    match ty {
+        Type::Float => true,
+        Type::Tuple(parts) => parts.iter().all(is_of_floats),
+        _ => false,
+    }
+}
+
+/// Returns the witness of a type that needs none.
+fn dummies(ty: &Type) -> Expr {
+    match ty {
+        Type::Tuple(parts) => Expr::tuple(parts.iter().map(dummies)),
+        ty => Expr::dummy(ty.clone()),
+    }
 }
 
 /// Returns the size, the index and the element of a tensor that one of some bindings builds.
@@ -306,7 +323,7 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
 /// Returns a costly sum that a block has twice, up to the names of variables.
 fn equal_sum(bindings: &[Binding], facts: &Facts) -> Option<Expr> {
     let is_costly = |e: &&Expr| {
-        let can_be_fused = |args: &[Expr]| args.len() == 3 || *e.ty() == Type::Float;
+        let can_be_fused = |args: &[Expr]| args.len() == 3 || is_of_floats(e.ty());
         e.args_of_prim(Prim::SumBuild).is_some_and(can_be_fused) && costly_operators(e) > 1 && !facts.effects.in_term(e)
     };
     let mut sums: FxHashMap<usize, Vec<&Expr>> = FxHashMap::default();
