@@ -7,10 +7,10 @@
 //! It is assumed that y is a. If that gives a for the next iteration, it is so for all of them. The sizes of a state that
 //! goes through nested folds are such values.
 
-use crate::ir::{Block, For, Operand, Stmt};
-use rustc_hash::FxHashMap;
+use crate::ir::{Block, For, Local, Operand, Stmt};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-type Values = FxHashMap<crate::ir::Local, Operand>;
+type Values = FxHashMap<Local, Operand>;
 
 /// Returns whether the i-th carried local keeps its first value, given what some locals are known to be.
 pub(super) fn is_settled(looped: &For, i: usize, known: &Values) -> bool {
@@ -18,18 +18,24 @@ pub(super) fn is_settled(looped: &For, i: usize, known: &Values) -> bool {
     if looped.body.results[i].local().is_none_or(|x| !is_passed_on(&looped.body, x)) {
         return false;
     }
-    let mut finder = Finder { known, assumed: Values::from_iter([(*y, init.clone())]), blocks: vec![&looped.body] };
+    let assumed = Values::from_iter([(*y, init.clone())]);
+    let (found, opaque) = (Values::default(), FxHashSet::default());
+    let mut finder = Finder { known, assumed, found, opaque, blocks: vec![&looped.body] };
     finder.value(&looped.body.results[i]).same(init)
 }
 
 /// Returns whether a statement of a block with blocks sets a local.
-fn is_passed_on(block: &Block, x: crate::ir::Local) -> bool {
+fn is_passed_on(block: &Block, x: Local) -> bool {
     block.stmts.iter().any(|stmt| stmt.has_blocks() && stmt.targets().contains(&x))
 }
 
 struct Finder<'a> {
     known: &'a Values,
     assumed: Values,
+    /// What others are if all that is assumed is so: conditionals ask for them in both arms.
+    found: Values,
+    /// The locals that are nothing but themselves.
+    opaque: FxHashSet<Local>,
     /// The blocks around, the innermost last.
     blocks: Vec<&'a Block>,
 }
@@ -41,7 +47,10 @@ impl<'a> Finder<'a> {
         while let Some(other) = a.local().and_then(|x| self.assumed.get(&x).or_else(|| self.known.get(&x))) {
             a = other.clone();
         }
-        let Some(x) = a.local() else { return a };
+        let Some(x) = a.local().filter(|x| !self.opaque.contains(x)) else { return a };
+        if let Some(found) = self.found.get(&x) {
+            return found.clone();
+        }
         let sets = |stmt: &&'a Stmt| stmt.has_blocks() && stmt.targets().contains(&x);
         let Some(stmt) = self.blocks.iter().rev().find_map(|block| block.stmts.iter().find(sets)) else { return a };
         let i = stmt.targets().iter().position(|y| *y == x).expect("it sets the local");
@@ -54,10 +63,19 @@ impl<'a> Finder<'a> {
                 let (y, init) = &looped.carried[i];
                 let init = self.value(init);
                 self.assumed.insert(*y, init.clone());
-                self.value_in(&looped.body, i).same(&init).then_some(init)
+                let holds = self.value_in(&looped.body, i).same(&init);
+                if !holds {
+                    self.assumed.remove(y);
+                    self.found.clear();
+                }
+                holds.then_some(init)
             }
             _ => None,
         };
+        match &found {
+            Some(found) => drop(self.found.insert(x, found.clone())),
+            None => drop(self.opaque.insert(x)),
+        }
         found.unwrap_or(a)
     }
 
