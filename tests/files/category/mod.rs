@@ -130,17 +130,22 @@ fn of_random_programs() {
 fn random_program(text: &str) -> Result<(), String> {
     let mut pipeline = pipeline_of("random.ks", text);
     let functions: Vec<FunName> = pipeline.program().defs.keys().cloned().collect();
+    for f in &functions {
+        // The shape, too: of what is summed where there is nothing.
+        pipeline.require(&f.derived(Derivative::Cl)).map_err(|error| error.to_string())?;
+    }
     let through = all_come_back(pipeline.program())?;
     let mut random = Random::new(1);
     for f in functions {
         let cl = f.derived(Derivative::Cl);
-        pipeline.require(&cl).map_err(|error| error.to_string())?;
         let point: Vec<Value> = through.defs[&f].params.iter().map(|x| random.point(x.ty())).collect();
         let at =
             |program: &Program, name: &FunName| Interpreter::new(program).call(name, &point).map(|v| v.to_string());
         let value = at(pipeline.program(), &f);
         let found = [at(&through, &f), at(pipeline.program(), &cl)];
-        if found.iter().any(|found| *found != value) {
+        // `[CL f]` drops what is not used, and its errors, as other functions that are made from f.
+        let same = [found[0] == value, found[1] == value || value.is_err()];
+        if same.contains(&false) {
             return Err(format!("{f} at {point:?}: {value:?}, through CL {found:?}"));
         }
     }

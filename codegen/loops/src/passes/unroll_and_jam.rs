@@ -36,6 +36,7 @@
 //! in lanes whose sums have no others side by side, as of a row times a matrix, gets up to four vectors.
 
 use super::pass::{FunctionCx, Settings};
+use super::vectorize::LONG_BODY;
 use crate::analyses::alias::Aliases;
 use crate::analyses::divergence::{Divergence, Layout};
 use crate::analyses::independence::{FunctionEffects, Independence, bests};
@@ -124,11 +125,13 @@ fn widen(block: &mut Block, copies: u32, floats: u32) {
 }
 
 /// Gives four vectors to loops in lanes whose sums would wait for each other, since none run side by side. Not in loops
-/// that others repeat, which are short more often than not.
+/// that others repeat, which are short more often than not, nor in long ones.
 fn widen_alone(block: &mut Block, floats: u32) {
     for stmt in &mut block.stmts {
         match stmt {
-            Stmt::For(looped) if looped.lanes == floats => give_vectors(looped, 1, SIDE_BY_SIDE, floats),
+            Stmt::For(looped) if looped.lanes == floats && looped.body.len() <= LONG_BODY => {
+                give_vectors(looped, 1, SIDE_BY_SIDE, floats);
+            }
             Stmt::For(looped) if !looped.on_threads => {}
             stmt => stmt.blocks_mut().for_each(|block| widen_alone(block, floats)),
         }

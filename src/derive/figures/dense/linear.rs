@@ -7,7 +7,7 @@ use crate::derive::partial_eval;
 use crate::derive::passes::hoist_residuals;
 use crate::derive::pipeline::{Error, Pipeline};
 use crate::derive::postcondition::Facts;
-use lm::scope::renamed;
+use lm::scope::{free_variables, renamed};
 use lm::term::{Binding, Derivative, Expr, Fun, Mode, Op, Pattern, Supply, Var};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -58,9 +58,7 @@ impl Pipeline {
         let v = self.program.supply.fresh("v", derived.params[1].clone());
         let s = self.program.supply.fresh("s", derived.params[0].clone());
         let mut early = vec![Binding { pattern: Pattern::Var(s.clone()), rhs: point }];
-        let all = Fun { name: f.name.unrestricted(), ..f.clone() };
-        let value = Expr::app(Op::Call(Arc::new(all)), components(f, &Expr::var(&s)));
-        let value = self.bound(&mut early, "y", value);
+        let value = self.bound(&mut early, "y", value_of(f, &Expr::var(&s)));
         let result = Expr::app(Op::Call(Arc::new(derived)), vec![Expr::var(&s), Expr::var(&v)]);
         Ok(Linear { early, value, direction: v, late: Vec::new(), result })
     }
@@ -81,9 +79,13 @@ impl Pipeline {
             // A conditional gives both.
             return self.linear_by_call(f, mode, point);
         };
+        // A function called within gives its value beside its derivative, for each direction.
+        let late: FxHashSet<&Var> = halves.reverse.iter().flat_map(|b| b.pattern.vars()).collect();
+        let is_late = free_variables(&result[0]).iter().any(|x| late.contains(x));
+        let value = if is_late { value_of(f, &Expr::var(&s)) } else { result[0].clone() };
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };
         let mut early = [vec![bind], halves.forward].concat();
-        let value = self.bound(&mut early, "y", result[0].clone());
+        let value = self.bound(&mut early, "y", value);
         Ok(Linear { early, value, direction: v, late: halves.reverse, result: result[1].clone() })
     }
 
@@ -107,4 +109,10 @@ impl Pipeline {
         let value = self.bound(&mut early, "y", value);
         Linear { early, value, direction: v, late, result }
     }
+}
+
+/// Returns f at the one argument that derivatives take.
+fn value_of(f: &Fun, s: &Expr) -> Expr {
+    let all = Fun { name: f.name.unrestricted(), ..f.clone() };
+    Expr::app(Op::Call(Arc::new(all)), components(f, s))
 }

@@ -14,7 +14,7 @@ use lm::effect::Effects;
 use lm::facts::Facts;
 use lm::prim::Prim;
 use lm::rewrites::Rewrites;
-use lm::scope::free_variables;
+use lm::scope::{free_variables, renamed};
 use lm::term::{Binding, Constant, Expr, Kind, Op, Supply, Var};
 use lm::types::Type;
 use rustc_hash::FxHashSet;
@@ -130,7 +130,7 @@ impl<'a> Early<'a> {
     }
 
     /// Returns the term of a binding as it is before the loop, if it may go there, and the law.
-    fn moved(&self, b: &Binding) -> Option<(&'static str, Expr)> {
+    fn moved(&mut self, b: &Binding) -> Option<(&'static str, Expr)> {
         if self.varies(&b.rhs) || self.effects.in_term(&b.rhs) {
             return None;
         }
@@ -160,12 +160,13 @@ impl<'a> Early<'a> {
     }
 
     /// Returns an array, or a scan of one, that has its elements only where some step computes it.
-    fn guarded(&self, e: &Expr) -> Option<Expr> {
+    fn guarded(&mut self, e: &Expr) -> Option<Expr> {
         let Kind::App(op @ Op::Prim(p), args) = e.kind() else { return None };
         let args = match (p, args.as_slice()) {
             (Prim::Build, [n, f]) if *n.ty() == Type::Integer && self.is_total(n) => {
                 let c = self.path.clone()?.into_iter().reduce(|c, d| Expr::prim(Prim::And, [c, d]))?;
-                vec![Expr::conditional(c, n.clone(), Expr::integer(0)), f.clone()]
+                // The conditions stand in the loop, too.
+                vec![Expr::conditional(renamed(&c, self.supply), n.clone(), Expr::integer(0)), f.clone()]
             }
             (Prim::Scanl, [f, a, v]) if self.facts.is_total_function(f) && self.is_total(a) => {
                 vec![f.clone(), a.clone(), self.guarded(v)?]

@@ -77,7 +77,7 @@ impl Early<'_> {
         }
         let inside = self.staying(e);
         if inside.is_empty() {
-            let early = self.where_computed(e, &|c| self.for_some_step(c))?;
+            let early = self.where_computed(e, &|early, c| early.for_some_step(c))?;
             return self.rewrites.may("let-early").then(|| self.before("t", early));
         }
         if !is_loop(e) {
@@ -86,9 +86,9 @@ impl Early<'_> {
         let Axes { index, size } = self.axes.as_ref().filter(|axes| inside == [axes.index.clone()])?;
         let (index, size) = (index.clone(), size.clone());
         let axis = only_axis(e, &index)?;
-        let of_step = |c: &Expr| match only_axis(c, &index) {
-            Some(other) if other == axis && self.staying(c) == [index.clone()] => Some(c.clone()),
-            _ => self.for_some_step(c),
+        let of_step = |early: &Self, c: &Expr| match only_axis(c, &index) {
+            Some(other) if other == axis && early.staying(c) == [index.clone()] => Some(c.clone()),
+            _ => early.for_some_step(c),
         };
         let element = self.where_computed(e, &of_step)?;
         if !self.rewrites.may("let-early-axis") {
@@ -102,12 +102,14 @@ impl Early<'_> {
     }
 
     /// Returns a term, or 0 where no step computes it and it may fail. `before` gives a condition before the loop.
-    fn where_computed(&self, e: &Expr, before: &dyn Fn(&Expr) -> Option<Expr>) -> Option<Expr> {
+    fn where_computed(&mut self, e: &Expr, before: &dyn Fn(&Self, &Expr) -> Option<Expr>) -> Option<Expr> {
         if self.is_total(e) {
             return Some(e.clone());
         }
-        let conditions = self.around.iter().map(|c| before(c.as_ref()?)).collect::<Option<Vec<Expr>>>()?;
-        let guarded = |inner: Expr, c: Expr| Expr::conditional(c, inner, Expr::float(0.0)).at(e.span());
+        let conditions = self.around.iter().map(|c| before(self, c.as_ref()?)).collect::<Option<Vec<Expr>>>()?;
+        // The conditions stand in the loop, too.
+        let guarded =
+            |inner: Expr, c: Expr| Expr::conditional(renamed(&c, self.supply), inner, Expr::float(0.0)).at(e.span());
         Some(conditions.into_iter().rev().fold(e.clone(), guarded))
     }
 

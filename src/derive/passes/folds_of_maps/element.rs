@@ -304,7 +304,7 @@ impl Element<'_> {
     fn bind_terms(&mut self, bindings: &[Binding], out: &mut Vec<Binding>) -> Option<()> {
         for b in bindings {
             if self.is_path(&b.rhs) && self.depends(&b.rhs) {
-                self.bind(b, &mut vec![])?;
+                self.bind(b, out)?;
             } else {
                 let rhs = self.term(&b.rhs)?;
                 self.keep(&b.pattern, rhs, out);

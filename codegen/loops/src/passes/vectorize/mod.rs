@@ -30,7 +30,8 @@ const WORTH: f64 = 0.75;
 const PLAIN: f64 = 0.5;
 
 /// How many vectors side by side, so that what waits for the sum before it does not wait alone. Not in loops that
-/// others repeat: these are short more often than not, and lanes without an iteration take as long as others.
+/// others repeat: these are short more often than not, and lanes without an iteration take as long as others. Nor in
+/// long ones, which have enough that does not wait.
 const ABREAST: u32 = 2;
 
 /// An iteration in twice as many lanes must take no more than this part. It takes less where much of it is done once
@@ -39,6 +40,10 @@ const WIDER: f64 = 0.85;
 
 /// Four times as many lanes, at most: what each of them has of its own shall stay near.
 const WIDEST: u32 = 4;
+
+/// Statements beyond which a loop runs in the lanes of one vector. The body of a wide loop is made twice, and each of
+/// its vectors is several of the processor's: LLVM took four seconds for such a loop of 1,500 statements.
+pub(super) const LONG_BODY: usize = 500;
 
 /// So often a wide loop runs at least, where that is known.
 const LONG: f64 = 4.0;
@@ -223,7 +228,8 @@ impl LaneChooser<'_> {
     /// Returns how many lanes a loop would get, and what it would cost.
     fn in_lanes(&self, looped: &For) -> Result<(u32, f64), Reason> {
         let Vectors { floats, lanes } = self.vectors;
-        let abreast = if self.around == 0 { ABREAST } else { 1 };
+        let is_long = looped.body.len() > LONG_BODY;
+        let abreast = if self.around == 0 && !is_long { ABREAST } else { 1 };
         let lanes = lanes.unwrap_or(abreast * floats);
         let iterations = cost::iterations(looped);
         if !self.is_forced() && iterations < f64::from(lanes) {
@@ -239,7 +245,7 @@ impl LaneChooser<'_> {
         let price = |lanes| self.price(&spread, lanes);
         let body = |lanes| price(lanes).block_cost(&looped.body) + 1.0;
         let cost = (iterations / f64::from(lanes)).ceil() * body(lanes);
-        let may_be_wide = self.vectors.lanes.is_none() && self.around == 0 && !carries_best;
+        let may_be_wide = self.vectors.lanes.is_none() && self.around == 0 && !carries_best && !is_long;
         Ok((if may_be_wide { wide(looped, lanes, body) } else { lanes }, cost))
     }
 }
