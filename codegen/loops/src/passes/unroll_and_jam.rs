@@ -35,8 +35,7 @@
 //! are ten for sixteen. So lanes of one vector become lanes of two where the sums of all rows fit the registers. A loop
 //! in lanes whose sums have no others side by side, as of a row times a matrix, gets up to four vectors.
 
-use super::pass::{FunctionCx, Settings};
-use super::vectorize::LONG_BODY;
+use super::pass::{FunctionCx, LONG_BODY, Settings};
 use crate::analyses::alias::Aliases;
 use crate::analyses::divergence::{Divergence, Layout};
 use crate::analyses::independence::{FunctionEffects, Independence, bests};

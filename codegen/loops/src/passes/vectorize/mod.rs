@@ -12,7 +12,7 @@
 
 mod cost;
 
-use super::pass::{FunctionCx, LIKELY};
+use super::pass::{FunctionCx, LIKELY, LONG_BODY};
 use crate::analyses::alias::Aliases;
 use crate::analyses::cache::Analyses;
 use crate::analyses::divergence::Divergence;
@@ -40,10 +40,6 @@ const WIDER: f64 = 0.85;
 
 /// Four times as many lanes, at most: what each of them has of its own shall stay near.
 const WIDEST: u32 = 4;
-
-/// Statements beyond which a loop runs in the lanes of one vector. The body of a wide loop is made twice, and each of
-/// its vectors is several of the processor's: LLVM took four seconds for such a loop of 1,500 statements.
-pub(super) const LONG_BODY: usize = 500;
 
 /// So often a wide loop runs at least, where that is known.
 const LONG: f64 = 4.0;
