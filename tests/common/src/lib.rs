@@ -10,7 +10,6 @@ pub mod all_ways;
 pub mod bulk;
 pub mod category;
 pub mod compile_time;
-pub mod conditioning;
 pub mod cost;
 pub mod draw;
 pub mod families;

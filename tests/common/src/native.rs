@@ -2,7 +2,6 @@
 //! chosen sizes.
 
 use crate::compile_time;
-use crate::conditioning::nudged;
 use crate::generate_arrays::Signature;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
@@ -168,7 +167,7 @@ impl Case {
         let checked = |one: &&mut Compiled| wanted.is_ok() || one.way.options.checks != Checks::None;
         let program = self.pipeline.program();
         let nearby = || {
-            let args: Vec<Value> = args.iter().map(|x| nudged(x, 1.0)).collect();
+            let args: Vec<Value> = args.iter().map(nudged).collect();
             Interpreter::with_output(program, &mut vec![]).call(name, &args)
         };
         for one in self.compiled.iter_mut().filter(checked) {
@@ -237,6 +236,16 @@ impl Way {
         let numbers = wanted.floats().into_iter().filter(|x| x.is_finite());
         let largest = numbers.fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
         distance(wanted, found) * (largest / largest.max(self.floor))
+    }
+}
+
+/// Returns the value with its Floats changed by 1e-14 of themselves: in their last two digits.
+fn nudged(value: &Value) -> Value {
+    match value {
+        Value::Float(x) => Value::Float(x * (1.0 + 1e-14)),
+        Value::Tuple(parts) => Value::Tuple(parts.iter().map(nudged).collect()),
+        Value::Tensor(t) => Value::Tensor(Arc::new(t.with(t.elements().iter().map(nudged).collect()))),
+        other => other.clone(),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::each::{self, Outcome, alone};
 use common::files;
 use common::generate_arrays::{self, Signature};
 use common::native::unoptimised;
-use common::{conditioning, generate, random};
+use common::{generate, random};
 use libtest_mimic::Trial;
 use lm::alpha;
 use lm::interp::Interpreter;
@@ -106,7 +106,7 @@ impl Ways {
                 let name = f.derived(d);
                 call(p, &name, args).map_err(|error| format!("{name} by {}: {error}", derivation.name()))
             };
-            let same = |what: &str, found: &Value, wanted: &Value| match conditioning::apart(wanted, found) <= CLOSE {
+            let same = |what: &str, found: &Value, wanted: &Value| match distance(found, wanted) <= CLOSE {
                 true => Ok(()),
                 false => Err(format!("{what} of {f} by {} at {whole}: {found} for {wanted}", derivation.name())),
             };

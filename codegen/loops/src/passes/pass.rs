@@ -75,7 +75,7 @@ pub(super) const NOT_RECURSIVE: fn(&Function) -> bool = |function| !function.c_w
 
 /// Statements beyond which a loop runs in the lanes of one vector. The body of a wide loop is made twice, and each of
 /// its vectors is several of the processor's: LLVM took four seconds for such a loop of 1,500 statements.
-pub(super) const LONG_BODY: usize = 500;
+pub(super) const LONGEST_WIDE: usize = 500;
 
 /// A module, with analyses of its functions.
 pub(super) struct ModuleCx<'a> {

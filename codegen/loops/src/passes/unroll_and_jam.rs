@@ -35,7 +35,7 @@
 //! are ten for sixteen. So lanes of one vector become lanes of two where the sums of all rows fit the registers. A loop
 //! in lanes whose sums have no others side by side, as of a row times a matrix, gets up to four vectors.
 
-use super::pass::{FunctionCx, LONG_BODY, Settings};
+use super::pass::{FunctionCx, LONGEST_WIDE, Settings};
 use crate::analyses::alias::Aliases;
 use crate::analyses::divergence::{Divergence, Layout};
 use crate::analyses::independence::{FunctionEffects, Independence, bests};
@@ -128,7 +128,7 @@ fn widen(block: &mut Block, copies: u32, floats: u32) {
 fn widen_alone(block: &mut Block, floats: u32) {
     for stmt in &mut block.stmts {
         match stmt {
-            Stmt::For(looped) if looped.lanes == floats && looped.body.len() <= LONG_BODY => {
+            Stmt::For(looped) if looped.lanes == floats && looped.body.len() <= LONGEST_WIDE => {
                 give_vectors(looped, 1, SIDE_BY_SIDE, floats);
             }
             Stmt::For(looped) if !looped.on_threads => {}

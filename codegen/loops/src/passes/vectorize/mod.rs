@@ -12,7 +12,7 @@
 
 mod cost;
 
-use super::pass::{FunctionCx, LIKELY, LONG_BODY};
+use super::pass::{FunctionCx, LIKELY, LONGEST_WIDE};
 use crate::analyses::alias::Aliases;
 use crate::analyses::cache::Analyses;
 use crate::analyses::divergence::Divergence;
@@ -224,7 +224,7 @@ impl LaneChooser<'_> {
     /// Returns how many lanes a loop would get, and what it would cost.
     fn in_lanes(&self, looped: &For) -> Result<(u32, f64), Reason> {
         let Vectors { floats, lanes } = self.vectors;
-        let is_long = looped.body.len() > LONG_BODY;
+        let is_long = looped.body.len() > LONGEST_WIDE;
         let abreast = if self.around == 0 && !is_long { ABREAST } else { 1 };
         let lanes = lanes.unwrap_or(abreast * floats);
         let iterations = cost::iterations(looped);
