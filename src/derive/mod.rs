@@ -8,6 +8,7 @@ pub mod call_order;
 pub mod call_points;
 mod checkpoint;
 pub mod cost;
+mod dependence;
 mod derivation;
 pub mod derived_call;
 pub mod figures;

@@ -37,12 +37,21 @@ pub struct Facts<'a> {
     pub rules: &'a [Rule],
     /// Returns whether a term is a call that the program wants to be inlined.
     pub is_inlined: &'a dyn Fn(&Expr) -> bool,
+    /// Returns whether the result of a function depends on no number of an argument, counted from 0.
+    pub is_independent: &'a dyn Fn(&FunName, usize) -> bool,
 }
 
 impl<'a> Facts<'a> {
     /// Returns the facts about a definition without directions, recursive functions, rules and marked calls.
     pub fn new(effects: &'a Effects) -> Facts<'a> {
-        Facts { effects, directions: &[], is_recursive: &|_| false, rules: &[], is_inlined: &|_| false }
+        Facts {
+            effects,
+            directions: &[],
+            is_recursive: &|_| false,
+            rules: &[],
+            is_inlined: &|_| false,
+            is_independent: &|_, _| false,
+        }
     }
 }
 

@@ -104,7 +104,7 @@ struct Vectors {
 impl<'a> Check<'a> {
     fn new(pipeline: &'a Pipeline, jit: Option<&'a Jit>, f: &'a FunName, seed: u64) -> Check<'a> {
         let program = pipeline.program();
-        let report = Report::new(native_limit(jit), stops_gradients(program, f), varying_parts(program, f));
+        let report = Report::new(native_limit(jit), stops_gradients(pipeline, f), varying_parts(program, f));
         let is_native_only = jit.is_some() && names(f).iter().any(|name| calls_externals(program, name));
         Check {
             pipeline,

@@ -111,11 +111,22 @@ pub fn example(program: &Program, f: &FunName) -> Option<FunName> {
 }
 
 /// Returns whether a function uses `stop_gradient`, itself or through its callees. Its derivatives then differ from
-/// differences on purpose.
-pub fn stops_gradients(program: &Program, f: &FunName) -> bool {
-    let stops = |e: &Expr| matches!(e.kind(), Kind::App(Op::Prim(Prim::StopGradient), _));
-    let is_one = |name: &FunName| program.defs.get(name).is_some_and(|def| def.body.any(stops));
-    reached(program, &f.unrestricted()).iter().any(is_one)
+/// differences on purpose. Arguments on which a call does not depend are stopped without a difference.
+pub fn stops_gradients(pipeline: &Pipeline, f: &FunName) -> bool {
+    let is_stop = |e: &Expr| e.args_of_prim(Prim::StopGradient).is_some();
+    let stops = |def: &Def| {
+        let (mut all, mut without_effect) = (0, 0);
+        def.body.visit(|e| {
+            all += usize::from(is_stop(e));
+            if let Kind::App(Op::Call(f), args) = e.kind() {
+                let independent = args.iter().enumerate().filter(|(i, _)| pipeline.is_independent(&f.name, *i));
+                without_effect += independent.filter(|(_, a)| is_stop(a)).count();
+            }
+        });
+        all > without_effect
+    };
+    let program = pipeline.program();
+    reached(program, &f.unrestricted()).iter().any(|name| program.defs.get(name).is_some_and(stops))
 }
 
 /// Returns whether a function calls an external one, itself or through its callees.

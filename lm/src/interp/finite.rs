@@ -9,6 +9,7 @@
 //! tell: of `[fwd [rev f]]`, the functions `[rev f]` and `f` are called at the same point.
 
 use super::interpreter::Interpreter;
+use super::rounding::rounded;
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::{Derivative, FunName, Program};
 use crate::value::Value;
@@ -102,11 +103,13 @@ impl Interpreter<'_> {
         self
     }
 
-    /// Keeps the operation if it is the first one whose result is not finite.
-    pub(super) fn record(&mut self, operation: &'static str, inputs: &[f64], result: f64) {
+    /// Returns the result of an operation, rounded as it is set. Keeps the operation if it is the first one whose result
+    /// is not finite.
+    pub(super) fn record(&mut self, operation: &'static str, inputs: &[f64], result: f64) -> f64 {
         if self.checks_finite && !result.is_finite() && self.not_finite.is_none() {
             self.not_finite = Some(NotFinite { operation, inputs: inputs.to_vec(), result, call: None });
         }
+        self.rounding.as_mut().map_or(result, |draws| rounded(result, draws))
     }
 
     /// Returns the outcome; an error where an operation on the way had a result that is not finite.

@@ -4,6 +4,7 @@ use super::counts::Counts;
 use super::finite::NotFinite;
 use crate::destination::{Destination, Plan, Unread};
 use crate::effect::Effects;
+use crate::random::SplitMix;
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::{Expr, Program, Span};
 use crate::types::Type;
@@ -40,6 +41,8 @@ pub struct Interpreter<'a> {
     pub(super) checks_finite: bool,
     /// The first such operation, until it becomes an error.
     pub(super) not_finite: Option<NotFinite>,
+    /// The draws that round results, if they are rounded at random.
+    pub(super) rounding: Option<SplitMix>,
     /// Whether to look for a `reduce` whose value depends on the grouping.
     pub(super) checks_grouping: bool,
     /// The first such `reduce`.
@@ -79,6 +82,7 @@ impl<'a> Interpreter<'a> {
             only_uses: FxHashSet::default(),
             checks_finite: false,
             not_finite: None,
+            rounding: None,
             checks_grouping: false,
             regrouped: None,
             counts: Counts::default(),

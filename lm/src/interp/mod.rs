@@ -17,6 +17,7 @@ mod functions;
 mod grouping;
 pub(crate) mod interpreter;
 mod prims;
+mod rounding;
 mod sizes;
 mod target;
 mod terms;

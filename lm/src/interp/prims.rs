@@ -84,8 +84,7 @@ impl Interpreter<'_> {
 
     /// Returns the result of an operation, after a look at it.
     fn float(&mut self, p: Prim, inputs: &[f64], result: f64) -> Value {
-        self.record(p.name(), inputs, result);
-        Float(result)
+        Float(self.record(p.name(), inputs, result))
     }
 
     /// Evaluates primitives on several types, on vectors and on linear maps.

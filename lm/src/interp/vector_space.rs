@@ -51,10 +51,7 @@ impl Interpreter<'_> {
         self.counts.multiplications += products_made;
         self.counts.additions += sums;
         self.counts.accesses += 3 * (products_made + sums);
-        let sum = products.into_iter().reduce(|a, b| {
-            self.record("add", &[a, b], a + b);
-            a + b
-        });
+        let sum = products.into_iter().reduce(|a, b| self.record("add", &[a, b], a + b));
         Ok(sum.unwrap_or(0.0))
     }
 
@@ -87,8 +84,7 @@ impl Interpreter<'_> {
             Change::Scale(k) => {
                 self.counts.multiplications += 1;
                 self.counts.accesses += 3;
-                self.record("mul", &[k, a], k * a);
-                k * a
+                self.record("mul", &[k, a], k * a)
             }
         }
     }
@@ -119,9 +115,7 @@ impl Interpreter<'_> {
             (Value::Float(a), Value::Float(b)) => {
                 self.counts.additions += 1;
                 self.counts.accesses += 3;
-                let result = (f.floats)(*a, *b);
-                self.record(f.name, &[*a, *b], result);
-                Value::Float(result)
+                Value::Float(self.record(f.name, &[*a, *b], (f.floats)(*a, *b)))
             }
             (Value::Integer(a), Value::Integer(b)) => Value::Integer((f.integers)(*a, *b)),
             _ => panic!("vectors of different spaces: {x:?} and {y:?}"),
@@ -139,8 +133,7 @@ impl Interpreter<'_> {
                 all(xs.elements(), ys.elements())
             }
             (Value::Float(a), Value::Float(b)) => {
-                self.record("mul", &[*a, *b], a * b);
-                products.push(a * b);
+                products.push(self.record("mul", &[*a, *b], a * b));
                 Ok(())
             }
             (Value::Function(f), Value::Support(vs)) | (Value::Support(vs), Value::Function(f)) => {

@@ -1,6 +1,6 @@
 //! Programs: definitions, and the rules that rewrite them.
 
-use super::{Expr, Fun, FunName, Path, Span, Supply, Var};
+use super::{Derivative, Expr, Fun, FunName, Path, Span, Supply, Var};
 use crate::sizes::Signature;
 use std::sync::Arc;
 
@@ -107,8 +107,9 @@ impl Program {
         })
     }
 
-    /// Returns whether a derivation made the text of a definition.
+    /// Returns whether a derivation made the text of a definition. `[CL f]` is f in another notation: it is derived where f
+    /// is.
     pub fn is_derived(&self, name: &FunName) -> bool {
-        !name.derivations.is_empty() && !self.by_hand.contains(name)
+        name.derivations.iter().any(|derivation| *derivation != Derivative::Cl) && !self.by_hand.contains(name)
     }
 }

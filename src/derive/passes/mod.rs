@@ -19,6 +19,7 @@ pub mod expand_arrays;
 pub mod folds_of_maps;
 pub mod fuse_sums;
 pub mod hoist_residuals;
+pub mod independent_arguments;
 pub mod inline_maps;
 pub mod inline_marked;
 pub mod inline_single_uses;
@@ -59,6 +60,9 @@ pub static PASSES: &[TermPass] = &[
     TermPass { name: "folds_of_maps", violation: folds_of_maps::violation,
         purpose:       "writes folds whose steps go element by element as a fold for each element",
         postcondition: "no step of a fold makes each number of its state from that number alone, if its text shows that" },
+    TermPass { name: "independent_arguments", violation: independent_arguments::violation,
+        purpose:       "tells derivations of the arguments on whose numbers a call does not depend",
+        postcondition: "no such argument is passed but by `stop_gradient`" },
     TermPass { name: "inline_maps", violation: inline_maps::violation,
         purpose:       "writes calls of functions of linear maps as what they say of maps",
         postcondition: "no transposed Jacobian is called by its name" },

@@ -83,7 +83,8 @@ impl Pass {
             Pass::Prepare => {
                 let expanded = cx.arrays_expanded(def);
                 let inlined = cx.with_marked_inlined(&expanded);
-                cx.with_maps_of_folds(&inlined)
+                let folded = cx.with_maps_of_folds(&inlined);
+                cx.with_independent_marked(&folded)
             }
             Pass::Normal => cx.normal(def),
             Pass::Anf => cx.anf(def),

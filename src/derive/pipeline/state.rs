@@ -4,6 +4,7 @@ use super::bulk::InArrays;
 use super::nesting::choose_for_deep;
 use super::watch::{Observer, Watch};
 use crate::derive::call_order;
+use crate::derive::dependence::Dependence;
 use crate::derive::figures::checkpoints::updates::Updates;
 use crate::derive::passes::rules::EndlessRule;
 use crate::derive::recipes::When;
@@ -39,11 +40,13 @@ pub struct Pipeline {
     pub(super) in_arrays: FxHashMap<FunName, InArrays>,
     /// The calls that the program marks by `$inline`: the callee and the place.
     pub(super) marked: FxHashSet<(FunName, Span)>,
+    /// The parameters on which the results of functions depend.
+    pub(super) dependence: Dependence,
     /// The functions that pass on arrays that they are given.
     pub(super) passing_on: FxHashSet<FunName>,
     /// The definitions with primitives that have an expansion, as they are written.
     pub(super) with_arrays: IndexMap<FunName, Def>,
-    /// The definitions before marked calls were inlined, and folds of maps written as maps of folds.
+    /// The definitions before they were prepared.
     pub(super) as_they_were: FxHashMap<FunName, Def>,
     /// The forward derivatives that carry tensors as states. They are differentiated backwards in another form.
     pub(in crate::derive) carried: FxHashSet<FunName>,
@@ -88,6 +91,7 @@ impl Pipeline {
             unshared: FxHashMap::default(),
             in_arrays: FxHashMap::default(),
             marked,
+            dependence: Dependence::default(),
             passing_on: FxHashSet::default(),
             with_arrays,
             as_they_were: FxHashMap::default(),
@@ -109,6 +113,7 @@ impl Pipeline {
         pipeline.rule_written();
         pipeline.inline_all_marked();
         pipeline.fold_all_maps();
+        pipeline.mark_all_independent();
         pipeline
     }
 

@@ -7,7 +7,8 @@ use lm::term::Mode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
     /// The form of a written definition that derivatives are made from: other primitives in place of those on arrays that
-    /// derivations have no rules for, bodies in place of marked calls, maps of folds in place of folds of maps.
+    /// derivations have no rules for, bodies in place of marked calls, maps of folds in place of folds of maps, marks of
+    /// arguments on which calls do not depend.
     Prepare,
     /// Normal form, with no states in folds that need none; by the derivation `split`, through the category language.
     Normal,

@@ -2,8 +2,8 @@
 //!
 //! Random programs: [`generate`], [`generate_arrays`], [`generate_scaled`], [`nests`], [`selections`]; [`shrink`] makes a failing one
 //! small. Programs that grow with a number: [`shapes`]. Comparisons: [`agreement`] of derivatives, [`native`] code with
-//! the interpreter in [`all_ways`] to compile, [`category`] terms with their origin, [`cost`] by exact counts. In a
-//! campaign, [`compile_time`] has a limit.
+//! the interpreter in [`all_ways`] to compile, [`category`] terms with their origin, [`cost`] by exact counts;
+//! [`rounding`] tells where they say nothing. In a campaign, [`compile_time`] has a limit.
 
 pub mod agreement;
 pub mod all_ways;
@@ -23,6 +23,7 @@ pub mod nests;
 pub mod oracle;
 pub mod page;
 pub mod random;
+pub mod rounding;
 pub mod selections;
 pub mod shapes;
 pub mod shrink;

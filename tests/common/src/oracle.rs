@@ -8,7 +8,7 @@
 use crate::generate_arrays::{self, Generated};
 use crate::native::unoptimised;
 use crate::{bulk, compile_time};
-use crate::{generate, generate_scaled, random, shrink};
+use crate::{generate, generate_scaled, random, rounding, shrink};
 use ::bulk::interp::Stop;
 use ::bulk::ir::Failure;
 use lm::eval::Evaluator;
@@ -31,7 +31,7 @@ use loops::lower::lower;
 use loops::{Checks, Selection};
 use native::{Jit, SourceInfo};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A way to evaluate a call. A new evaluator is one more row.
@@ -96,15 +96,17 @@ fn oracle(subject: &Subject, call: &Call) -> Ended {
 
 fn interpreted(subject: &Subject, call: &Call) -> Option<Ended> {
     let mut text = Vec::new();
-    let mut interpreter = Interpreter::with_output(&subject.program, &mut text);
-    let result = interpreter.call(&call.name, &call.args).and_then(|value| match (&call.applied, &value) {
+    let result = result_by(Interpreter::with_output(&subject.program, &mut text), call);
+    Some((printed(text), result))
+}
+
+fn result_by(mut interpreter: Interpreter, call: &Call) -> Result<Value, RuntimeError> {
+    interpreter.call(&call.name, &call.args).and_then(|value| match (&call.applied, &value) {
         (None, _) => Ok(value),
         (Some(Applied::Forward(dx)), Value::Map(m)) => map::apply(&mut interpreter, m, dx),
         (Some(Applied::Reverse(dr)), Value::Map(m)) => map::apply_reverse(&mut interpreter, dr, m),
         (Some(_), value) => panic!("{value:?} is no linear map"),
-    });
-    drop(interpreter);
-    Some((printed(text), result))
+    })
 }
 
 fn looped(subject: &Subject, call: &Call) -> Option<Ended> {
@@ -138,19 +140,57 @@ pub struct Tally {
     pub native: usize,
     /// Calls in bulk form.
     pub bulk: usize,
+    /// Calls whose comparison says nothing, since rounding decides it.
+    pub by_rounding: usize,
+}
+
+/// The reason why a comparison fails.
+enum Why {
+    Differs(String),
+    /// What differs may be rounding alone.
+    Rounding(String),
+}
+
+impl From<String> for Why {
+    fn from(text: String) -> Why {
+        Why::Differs(text)
+    }
+}
+
+impl From<&str> for Why {
+    fn from(text: &str) -> Why {
+        Why::Differs(text.into())
+    }
+}
+
+impl Why {
+    fn into_text(self) -> String {
+        match self {
+            Why::Differs(text) | Why::Rounding(text) => text,
+        }
+    }
+
+    fn map(self, told: impl FnOnce(String) -> String) -> Why {
+        match self {
+            Why::Differs(text) => Why::Differs(told(text)),
+            Why::Rounding(text) => Why::Rounding(told(text)),
+        }
+    }
 }
 
 /// Compares a call by all evaluators; returns the value, if there is one.
-fn agree(subject: &Subject, call: &Call, tally: &mut Tally) -> Result<Option<Value>, String> {
+fn agree(subject: &Subject, call: &Call, tally: &mut Tally) -> Result<Option<Value>, Why> {
     let wanted = oracle(subject, call);
     for row in EVALUATORS {
         let Some(found) = (row.run)(subject, call) else { continue };
         tally.native += usize::from(row.name == "native code");
-        is_right(subject, call, &wanted, &found).map_err(|why| differs(call, row.name, &wanted, &found, &why))?;
+        is_right(subject, call, &wanted, &found)
+            .map_err(|why| why.map(|why| differs(call, row.name, &wanted, &found, &why)))?;
     }
     for found in in_bulk(subject, call, &wanted) {
         tally.bulk += 1;
-        is_right(subject, call, &wanted, &found).map_err(|why| differs(call, "bulk", &wanted, &found, &why))?;
+        is_right(subject, call, &wanted, &found)
+            .map_err(|why| why.map(|why| differs(call, "bulk", &wanted, &found, &why)))?;
     }
     tally.values += usize::from(wanted.1.is_ok());
     tally.errors += usize::from(wanted.1.is_err());
@@ -184,10 +224,10 @@ fn in_bulk(subject: &Subject, call: &Call, wanted: &Ended) -> Vec<Ended> {
     forms.iter().filter_map(ended).collect()
 }
 
-fn is_right(subject: &Subject, call: &Call, wanted: &Ended, found: &Ended) -> Result<(), String> {
+fn is_right(subject: &Subject, call: &Call, wanted: &Ended, found: &Ended) -> Result<(), Why> {
     match (&wanted.1, &found.1) {
         (Ok(_), Ok(found)) if !is_finite(found) && has_infinite_partials(subject, call) => {}
-        (Ok(wanted), Ok(found)) => is_close(call, wanted, found)?,
+        (Ok(wanted), Ok(found)) => is_close(subject, call, wanted, found)?,
         // The limit of depth depends on the evaluator's stack.
         (Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(_), .. }), _) => return Ok(()),
         (Err(wanted), Err(found)) if wanted == found || both_do_not_fit(wanted, found) => {}
@@ -225,7 +265,7 @@ fn both_do_not_fit(a: &RuntimeError, b: &RuntimeError) -> bool {
 /// Numbers below that are what cancelling terms left: they may differ as that number may.
 const CANCELLED: f64 = 1e-3;
 
-fn is_close(call: &Call, wanted: &Value, found: &Value) -> Result<(), String> {
+fn is_close(subject: &Subject, call: &Call, wanted: &Value, found: &Value) -> Result<(), Why> {
     let numbers = wanted.floats();
     // By basis vectors, an infinite partial derivative meets the zeros of the others.
     if matches!(call.applied, Some(Applied::Reverse(_))) && !is_finite(wanted) {
@@ -234,7 +274,13 @@ fn is_close(call: &Call, wanted: &Value, found: &Value) -> Result<(), String> {
     let finite = numbers.iter().filter(|x| x.is_finite());
     let largest = finite.fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
     let apart = distance(wanted, found) * (largest / largest.max(CANCELLED));
-    if apart <= NATIVE { Ok(()) } else { Err(format!("the values are {apart:e} apart")) }
+    let again = |seed: u64| result_by(Interpreter::new(&subject.program).rounding(seed), call);
+    let why = || format!("the values are {apart:e} apart");
+    match apart <= NATIVE {
+        true => Ok(()),
+        false if rounding::explains(wanted, found, &again) => Err(Why::Rounding(why())),
+        false => Err(Why::Differs(why())),
+    }
 }
 
 /// The comparisons to make for a program.
@@ -291,34 +337,77 @@ impl Plan<'_> {
 
     /// Compares a function and its derivatives at all points.
     fn function(&self, subject: &Subject, f: &FunName, tally: &mut Tally) -> Result<(), String> {
+        let mut points = Points { subject, tally, by_rounding: BTreeMap::new(), held: BTreeSet::new() };
         for (number, args) in (self.points)(&subject.program, f).into_iter().enumerate() {
-            let mut random = Random::new(number as u64);
-            let whole = if let [one] = args.as_slice() { one.clone() } else { Value::Tuple(args.clone()) };
-            let y = agree(subject, &Call::plain(f.clone(), args.clone()), tally)?;
-            let ds = random.direction(&whole);
-            let dr = y.map(|y| random.direction(&y));
-            let calls = FORWARD
-                .iter()
-                .map(|name| (name, &ds))
-                .chain(dr.iter().flat_map(|dr| REVERSE.iter().map(move |name| (name, dr))));
-            for (name, direction) in calls {
-                let name = f.derived(name.clone());
-                if subject.entries.contains(&name) {
-                    agree(subject, &Call::plain(name, vec![whole.clone(), direction.clone()]), tally)?;
-                }
+            points.at(f, args, number as u64)?;
+        }
+        points.none_is_undecided()
+    }
+}
+
+/// The comparisons of a function at several points.
+struct Points<'a> {
+    subject: &'a Subject,
+    tally: &'a mut Tally,
+    /// The calls whose comparison says nothing somewhere, since rounding decides it.
+    by_rounding: BTreeMap<String, String>,
+    /// The calls that agree somewhere.
+    held: BTreeSet<String>,
+}
+
+impl Points<'_> {
+    fn at(&mut self, f: &FunName, args: Vec<Value>, number: u64) -> Result<(), String> {
+        let mut random = Random::new(number);
+        let whole = if let [one] = args.as_slice() { one.clone() } else { Value::Tuple(args.clone()) };
+        let y = self.agree(&Call::plain(f.clone(), args.clone()))?;
+        let ds = random.direction(&whole);
+        let dr = y.map(|y| random.direction(&y));
+        let calls = FORWARD
+            .iter()
+            .map(|name| (name, &ds))
+            .chain(dr.iter().flat_map(|dr| REVERSE.iter().map(move |name| (name, dr))));
+        for (name, direction) in calls {
+            let name = f.derived(name.clone());
+            if self.subject.entries.contains(&name) {
+                self.agree(&Call::plain(name, vec![whole.clone(), direction.clone()]))?;
             }
-            let jacobian = f.derived(Derivative::D);
-            if subject.program.defs.contains_key(&jacobian) {
-                // A reverse application costs a forward one for each dimension.
-                let dr = dr.filter(|_| map::zero(&whole).floats().len() <= MOST_DIMENSIONS);
-                let applied = [Some(Applied::Forward(ds)), dr.map(Applied::Reverse)];
-                for applied in applied.into_iter().flatten() {
-                    let call = Call { name: jacobian.clone(), args: args.clone(), applied: Some(applied) };
-                    agree(subject, &call, tally)?;
-                }
+        }
+        let jacobian = f.derived(Derivative::D);
+        if self.subject.program.defs.contains_key(&jacobian) {
+            // A reverse application costs a forward one for each dimension.
+            let dr = dr.filter(|_| map::zero(&whole).floats().len() <= MOST_DIMENSIONS);
+            let applied = [Some(Applied::Forward(ds)), dr.map(Applied::Reverse)];
+            for applied in applied.into_iter().flatten() {
+                self.agree(&Call { name: jacobian.clone(), args: args.clone(), applied: Some(applied) })?;
             }
         }
         Ok(())
+    }
+
+    fn agree(&mut self, call: &Call) -> Result<Option<Value>, String> {
+        let side = call.applied.as_ref().map_or("", |applied| match applied {
+            Applied::Forward(_) => ", forward",
+            Applied::Reverse(_) => ", reverse",
+        });
+        let name = format!("{}{side}", call.name);
+        match agree(self.subject, call, self.tally) {
+            Ok(value) => {
+                self.held.insert(name);
+                Ok(value)
+            }
+            Err(Why::Rounding(why)) => {
+                self.tally.by_rounding += 1;
+                self.by_rounding.insert(name, why);
+                Ok(None)
+            }
+            Err(Why::Differs(why)) => Err(why),
+        }
+    }
+
+    /// Where rounding decides a comparison at one point, it must hold at another.
+    fn none_is_undecided(self) -> Result<(), String> {
+        let undecided = self.by_rounding.into_iter().find(|(name, _)| !self.held.contains(name));
+        undecided.map_or(Ok(()), |(_, why)| Err(why))
     }
 }
 
@@ -403,7 +492,7 @@ pub fn main_of(text: &str) -> Result<Tally, String> {
     let subject =
         Subject { program: pipeline.into_program(), loops: None, jit: None, entries: vec![], bulk: RefCell::default() };
     let mut tally = Tally::default();
-    agree(&subject, &Call::plain(main, vec![]), &mut tally)?;
+    agree(&subject, &Call::plain(main, vec![]), &mut tally).map_err(Why::into_text)?;
     Ok(tally)
 }
 

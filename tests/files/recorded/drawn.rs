@@ -125,9 +125,19 @@ fn random_programs_on_numbers_agree() {
             let ways = ways.unwrap_or_else(|why| panic!("{why}\n{text}"));
             for def in made.defs.values() {
                 let mut random = Random::new(1);
-                let whole = random.point(&def.fun.argument());
-                let agrees = ways.agree_at(&def.fun.name, &whole, &mut random);
-                agrees.unwrap_or_else(|why| panic!("{why}\n{text}"));
+                // Where rounding decides a comparison, it must hold at another point.
+                let holds = (0..8).any(|_| {
+                    let whole = random.point(&def.fun.argument());
+                    let compared = ways.compare_at(&def.fun.name, &whole, &mut random);
+                    match compared.unwrap_or_else(|why| panic!("{why}\n{text}")) {
+                        Compared::Agree | Compared::WithoutValue => true,
+                        Compared::ByRounding(why) => {
+                            println!("decided by rounding: {why}");
+                            false
+                        }
+                    }
+                });
+                assert!(holds, "rounding decides at every point\n{text}");
             }
         });
     }

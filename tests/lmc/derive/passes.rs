@@ -28,6 +28,11 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ("inline_maps", "(def g Float (x : Float) x) (def f (LM Float Float) (x : Float) ([Dt g] x))", "Dt$g(x)"),
     ("apply_maps", "(def f Float (x : Float) (lmApply (lmScale x x) x))", "lmApply(lmScale(x), x)"),
     ("inline_marked", "(def g Float (x : Float) x) (def f Float (x : Float) (sin (g x)))", "g(x)"),
+    (
+        "independent_arguments",
+        "(def g Float ((x : Float) (y : Float)) y) (def f Float (x : Float) (g (sin x) (cos x)))",
+        "g(sin(x), cos(x))",
+    ),
     ("anf", "(def f Float (x : Float) (sin (cos x)))", "sin(cos(x))"),
     ("simplify", "(def f Float (x : Float) (let (y x) (sin y)))", "y = x"),
     (
@@ -157,6 +162,8 @@ fn each_postcondition_can_fail() {
             let rules = &program.rules;
             let facts = Facts { directions, is_recursive: &is_recursive, rules, ..Facts::new(&effects) };
             let facts = if *name == "inline_marked" { Facts { is_inlined: &is_inlined, ..facts } } else { facts };
+            let is_independent = |_: &FunName, argument: usize| *name == "independent_arguments" && argument == 0;
+            let facts = Facts { is_independent: &is_independent, ..facts };
             // A conditional that depends on a direction is not merged.
             let facts = if *name == "merge_calls" { Facts { directions: &[], ..facts } } else { facts };
             let broken = check(pass, &def, &facts).expect_err(text).to_string();

@@ -1,7 +1,8 @@
-//! Laws of names and normal form, of the passes `anf`, `simplify`, `dce`, `inline_single_uses` and `inline_marked`.
+//! Laws of names, calls and normal form, of the passes `anf`, `simplify`, `dce`, `inline_single_uses`, `inline_marked` and
+//! `independent_arguments`.
 
 use super::law::PassLaw;
-use super::run::{in_place, inlined, normalised, simplified, without_dead};
+use super::run::{in_place, independent, inlined, normalised, simplified, without_dead};
 
 #[rustfmt::skip]
 pub(super) static LAWS: &[PassLaw] = &[
@@ -10,6 +11,11 @@ pub(super) static LAWS: &[PassLaw] = &[
         before: "(def g Float (y : Float) (mul y y))
                  (def f Float (x : Float) (g (sin x)))",
         after:  "(def f Float (x : Float) (let (y (sin x)) (mul y y)))" },
+    PassLaw { name: "call-independent", source: "ours", pass: "independent_arguments", run: independent,
+        text:   "f(v, w) = f(stop_gradient(v), w)   when f(v, w) depends on no number of v",
+        before: "(def g Float ((v : Vec Float) (y : Float)) (mul y (to_float (size v))))
+                 (def f Float ((v : Vec Float) (x : Float)) (g v (sin x)))",
+        after:  "(def f Float ((v : Vec Float) (x : Float)) (g (stop_gradient v) (sin x)))" },
     PassLaw { name: "size-share", source: "derived", pass: "simplify", run: simplified,
         text:   "let n = size(v) in .. let m = size(w) in b = let n = size(v) in .. b[m := n]   when v and w have one size",
         before: "(def f (Vec Float) (x : Vec Float)

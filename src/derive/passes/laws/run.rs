@@ -5,8 +5,9 @@ use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::paper000_dual::apart::apart;
 use crate::derive::passes::{
     add_destinations, anf, apply, apply_maps, arrays, carry_states, closed_folds, cse, dce, dead_components,
-    expand_arrays, folds_of_maps, fuse_sums, hoist_residuals, inline_maps, inline_marked, inline_single_uses,
-    literal_zeros, merge_calls, pair_recursive_calls, share_elements, simplify, sink_one_hots, split_pairs, transpose,
+    expand_arrays, folds_of_maps, fuse_sums, hoist_residuals, independent_arguments, inline_maps, inline_marked,
+    inline_single_uses, literal_zeros, merge_calls, pair_recursive_calls, share_elements, simplify, sink_one_hots,
+    split_pairs, transpose,
 };
 use crate::derive::schedule::strategy;
 use crate::ks::check::expansion;
@@ -101,6 +102,11 @@ pub(super) fn in_place(def: &Def, supply: &mut Supply) -> Def {
     let g = Def::new(FunName::base("g"), vec![y.clone()], Expr::prim(Prim::Mul, [Expr::var(&y), Expr::var(&y)]));
     let body = |e: &Expr| matches!(e.kind(), Kind::App(Op::Call(_), _)).then_some(&g);
     inline_marked::inline_marked(def, &body, supply, &mut Rewrites::all())
+}
+
+/// In the instance g depends on its second argument alone.
+pub(super) fn independent(def: &Def, _: &mut Supply) -> Def {
+    independent_arguments::independent_arguments(def, &|_, argument| argument == 0, &mut Rewrites::all())
 }
 
 pub(super) fn carried(def: &Def, supply: &mut Supply) -> Def {

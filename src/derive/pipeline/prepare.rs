@@ -1,11 +1,14 @@
-//! Inlines the calls that the program marks by `$inline`, and those of small functions that pass on arrays that they
-//! are given, before anything is derived.
+//! Prepares the definitions of a program, before anything is derived: inlines the calls that the program marks by
+//! `$inline`, and those of small functions that pass on arrays that they are given; writes folds of maps as maps of folds;
+//! marks arguments on which calls do not depend.
 //!
 //! These calls stay: of recursive functions, of external ones, and of functions that have a derivative by hand.
 
 use super::Pipeline;
 use crate::derive::call_order;
+use crate::derive::dependence::Dependence;
 use crate::derive::passes::folds_of_maps::folds_of_maps;
+use crate::derive::passes::independent_arguments::independent_arguments;
 use crate::derive::passes::inline_marked;
 use crate::derive::passing_on::passing_on;
 use crate::derive::postcondition::Facts;
@@ -26,16 +29,46 @@ impl Pipeline {
 
     /// Writes folds of maps as maps of folds, in all definitions. Keeps the definitions as they are written.
     pub(super) fn fold_all_maps(&mut self) {
+        self.change_all(Pipeline::with_maps_of_folds);
+    }
+
+    /// Marks the arguments on which calls do not depend, in all definitions. Keeps the definitions as they are written.
+    pub(super) fn mark_all_independent(&mut self) {
+        let with_derivatives = self.written.iter().filter(|w| !w.derivations.is_empty());
+        let own: FxHashSet<FunName> = with_derivatives.map(FunName::as_written).collect();
+        self.dependence = Dependence::of(&self.program, &|f| own.contains(f));
+        self.change_all(Pipeline::with_independent_marked);
+    }
+
+    fn change_all(&mut self, change: impl Fn(&mut Pipeline, &Def) -> Def) {
         let names: Vec<FunName> =
             self.program.defs.keys().filter(|name| name.derivations.is_empty()).cloned().collect();
         for name in names {
             let def = self.program.defs[&name].clone();
-            let new = self.with_maps_of_folds(&def);
+            let new = change(self, &def);
             if new != def {
                 self.program.defs.insert(name.clone(), new);
                 self.as_they_were.entry(name).or_insert(def);
             }
         }
+    }
+
+    /// Returns whether the result of a function depends on no number of an argument, counted from 0.
+    pub fn is_independent(&self, f: &FunName, argument: usize) -> bool {
+        self.dependence.is_independent(f, argument)
+    }
+
+    /// Returns a definition with the arguments marked on which calls do not depend.
+    pub(super) fn with_independent_marked(&mut self, def: &Def) -> Def {
+        let mut supply = self.program.supply.clone();
+        let mut watch = std::mem::take(&mut self.watch);
+        let is_independent = |f: &FunName, argument: usize| self.is_independent(f, argument);
+        let facts = Facts { is_independent: &is_independent, ..Facts::new(&self.effects) };
+        let new = watch.steps_with("independent_arguments", def, &mut supply, &facts, |_, rewrites| {
+            independent_arguments(def, &is_independent, rewrites)
+        });
+        self.watch = watch;
+        new
     }
 
     /// Returns a definition with its folds of maps as maps of folds.
