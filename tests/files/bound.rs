@@ -33,7 +33,8 @@ pub fn tests() -> Vec<Trial> {
     }
     tests.extend(alone!(
         "bound": gradients_of_random_programs_are_cheap, random_programs_have_what_they_promise,
-        counts_are_those_of_the_cost_model,
+        counts_are_those_of_the_cost_model, arguments_without_effect_cost_nothing,
+        sums_of_cotangents_have_one_destination,
     ));
     tests
 }
@@ -61,6 +62,44 @@ fn gradients_of_random_programs_are_cheap() {
         && dear.len() * ONE_OF > count as usize + ONE_OF - 1
     {
         panic!("{} of {count} programs are above the bound, one with {ratio}:\n{}", dear.len(), shrunk(text));
+    }
+}
+
+/// Calls whose results depend on no number of a vector: its size counts, and how deep a recursion goes.
+const WITHOUT_EFFECT: &str = "
+(def mean_weight Float ((v : Vec Float) (w : Float)) (div w (to_float (size v))))
+(def depth Float ((n : Integer) (u : Vec Float) (v : Vec Float))
+  (if (lte n 1) 1.0 (add 1.0 (depth (div n 2) v u))))
+(def scaled Float ((v : Vec Float) (w : Float))
+  (let ((a (mean_weight v w)) (b (mean_weight v (mul a w))) (c (mean_weight v (mul b w)))
+        (d (mul (depth (size v) v v) (depth (size v) v v))))
+    (mul c (mul d (depth 4 v v)))))
+(def f Float ((v : Vec Float) (w : Float)) (mul (index 0 v) (add (scaled v w) (scaled v (index 1 v)))))
+(def point (Tuple (Vec Float) Float) (n : Integer)
+  (tuple (build n (lam (i : Integer) (add 0.5 ($ranhashdoub i)))) 0.75))";
+
+/// A function that calls itself on a vector that it is given twice, called several times: few numbers are read.
+const SUMS: &str = "
+(def probe Float ((to : Integer) (u : Vec Float) (v : Vec Float))
+  (if (lte to 1) (index 1 u) (probe (div to 2) v u)))
+(def twice Float (v : Vec Float) (add (sin (probe (size v) v v)) (mul (probe 1 v v) (probe 3 v v))))
+(def passed Float (v : Vec Float) (mul 2.0 (twice v)))
+(def f (Tuple Float Float) (v : Vec Float) (tuple (passed v) 1.0))
+(def point (Vec Float) (n : Integer) (build n (lam (i : Integer) (add 0.5 ($ranhashdoub i)))))";
+
+fn arguments_without_effect_cost_nothing() {
+    costs_at_most(2.0, WITHOUT_EFFECT, &Derivation::BOUNDED);
+}
+
+fn sums_of_cotangents_have_one_destination() {
+    costs_at_most(2.0, SUMS, &Derivation::BOUNDED);
+}
+
+/// Value and gradient, by derivations, for each level.
+fn costs_at_most(most: f64, text: &str, derivations: &[Derivation]) {
+    for derivation in derivations {
+        let all = measured_program(text, *derivation).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        assert!(per_level(&all) <= most, "{}: {} for each level\n{text}", derivation.name(), per_level(&all));
     }
 }
 

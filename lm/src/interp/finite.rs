@@ -10,6 +10,7 @@
 
 use super::interpreter::Interpreter;
 use super::rounding::rounded;
+use crate::random::SplitMix;
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::{Derivative, FunName, Program};
 use crate::value::Value;
@@ -100,6 +101,13 @@ impl Interpreter<'_> {
     /// Returns the interpreter, set to stop at the first operation whose result is not finite.
     pub fn checking_finite(mut self) -> Self {
         self.checks_finite = true;
+        self
+    }
+
+    /// Returns the interpreter, set to move the result of each operation on Floats by one unit in the last place, up or
+    /// down, or not at all, as the seed says.
+    pub fn rounding(mut self, seed: u64) -> Self {
+        self.rounding = Some(SplitMix::new(seed));
         self
     }
 

@@ -10,18 +10,9 @@
 //!
 //! Source: stochastic arithmetic, as in CESTAC (Vignes 1993).
 
-use super::interpreter::Interpreter;
 use crate::random::SplitMix;
 
-impl Interpreter<'_> {
-    /// Returns the interpreter, set to move the result of each operation on Floats by one unit in the last place, up or
-    /// down, or not at all, as the seed says.
-    pub fn rounding(mut self, seed: u64) -> Self {
-        self.rounding = Some(SplitMix::new(seed));
-        self
-    }
-}
-
+/// Returns a result, or one of its neighbours.
 pub(super) fn rounded(x: f64, draws: &mut SplitMix) -> f64 {
     match draws.draw() % 3 {
         0 if x.is_finite() => x.next_up(),

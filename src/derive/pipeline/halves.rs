@@ -74,6 +74,8 @@ impl Pipeline {
     /// Returns `[suffwdpass f]` and `[sufrevpass f]`, of the value beside the cotangent.
     pub(in crate::derive) fn halves(&mut self, both: &Def, of: &FunName) -> Result<Halves, Error> {
         let both = self.shared(both, &both.params[1..])?;
+        // The places at which the arguments of the first halves are known.
+        let both = self.with_destinations(&both);
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
         let halves = partial_eval::cut(&both.body, FxHashSet::from_iter([dr.id()]), supply);

@@ -253,6 +253,9 @@ impl Pipeline {
         let tidy =
             self.watch.steps("split_pairs", &tidy, supply, |_, rewrites| split_pairs::split_pairs(&tidy, rewrites));
         let tidy = self.with_destinations(&tidy);
+        let tidy = self.watch.steps("add_destinations", &tidy, &mut Supply::default(), |_, rewrites| {
+            add_destinations::sums_in_destinations(&tidy, rewrites)
+        });
         let supply = &mut self.program.supply;
         let tidy = self.watch.makes("number_temporaries", || number_temporaries::number_temporaries(&tidy, supply));
         checked("number_temporaries", tidy, |d| forms::with_map(&d.body).is_none())

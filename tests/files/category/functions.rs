@@ -8,7 +8,8 @@ use lm::term::Derivative;
 pub fn tests() -> Vec<Trial> {
     alone!(
         "category": cl_of_a_function_is_the_function_and_has_its_derivatives,
-        cl_is_called_asked_for_and_written_by_hand, cl_of_what_is_elsewhere_calls_it, errors_have_their_places
+        cl_is_called_asked_for_and_written_by_hand, cl_of_what_is_elsewhere_calls_it, errors_have_their_places,
+        errors_of_unused_values_stay
     )
 }
 
@@ -153,5 +154,29 @@ fn errors_have_their_places() {
         let outcome = Interpreter::new(pipeline.program()).call(&guarded, &args);
         assert_eq!(outcome.expect_err("it is asserted").kind, ErrorKind::AssertFailed);
         assert!(FUNCTIONS[error.span.start as usize..].starts_with("(index (add i 1) v)"), "{error:?}");
+    });
+}
+
+/// The interpreter, native code and f itself stop at the same place, though nothing uses what stops.
+fn errors_of_unused_values_stay() {
+    let text = "(def f Float ((v : Vec Float) (n : Integer))
+  (let (unused (constVec n (index 0 v))) (sum v)))";
+    with_large_stack(|| {
+        let mut pipeline = pipeline_of("unused.ks", text);
+        let f = FunName::base("f");
+        let cl = f.derived(Derivative::Cl);
+        pipeline.require(&cl).unwrap_or_else(|error| panic!("{error}"));
+        let program = pipeline.program();
+        let v = Value::Tensor(lm::tensor::Tensor::vector(vec![Value::Float(1.0)]).into());
+        let at = [v, Value::Integer(-1)];
+        let wanted = Interpreter::new(program).call(&f, &at);
+        assert!(matches!(&wanted, Err(RuntimeError { kind: ErrorKind::NegativeSize(_), .. })), "{wanted:?}");
+        assert_eq!(Interpreter::new(program).call(&cl, &at), wanted);
+        let info = SourceInfo::new("unused.ks", text);
+        let entries = [f.clone(), cl.clone()];
+        let jit = Jit::new(program, &entries, &info, &unoptimised()).unwrap_or_else(|error| panic!("{error}"));
+        for name in entries {
+            assert_eq!(jit.call(&name, &at), wanted, "{name}");
+        }
     });
 }

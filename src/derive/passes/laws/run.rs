@@ -196,6 +196,10 @@ pub(super) fn with_destinations(def: &Def, _: &mut Supply) -> Def {
     add_destinations::add_destinations(def, &|f| (*f == g.name).then(|| g.clone()), &mut Rewrites::all())
 }
 
+pub(super) fn with_sums_in_destinations(def: &Def, _: &mut Supply) -> Def {
+    add_destinations::sums_in_destinations(def, &mut Rewrites::all())
+}
+
 pub(super) fn inlined(def: &Def, _: &mut Supply) -> Def {
     inline_single_uses::inline_single_uses(def, &Effects::default(), &mut Rewrites::all())
 }

@@ -4,7 +4,7 @@ use super::law::PassLaw;
 use super::run::{
     carried, fused, fused_once, merged, shared, taken_apart, with_arrays_fused, with_destinations,
     with_elements_shared, with_literal_zeros, with_one_hots_sunk, with_pairs_split, with_residuals,
-    without_dead_components,
+    with_sums_in_destinations, without_dead_components,
 };
 
 #[rustfmt::skip]
@@ -157,6 +157,14 @@ pub(super) static LAWS: &[PassLaw] = &[
                  (def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 (get$2$2 ([vjp g] (tuple v 2) dr))))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
                    (get$1$2 (get$2$2 ($into (tuple (tuple) (tuple v 2)) ([vjp g] (tuple v 2) dr)))))" },
+    PassLaw { name: "into-sum", source: "ours", pass: "add_destinations", run: with_sums_in_destinations,
+        text:   "let t = $into(s, e) in t.i + t.j = $into(s.i, let t = $into(s, e) in t.i + t.j)   when nothing else reads t",
+        before: "(def g Float ((v : Vec Float) (w : Vec Float) (n : Integer))
+                   (if (lte n 0) (sum v) (mul 2.0 (g w v (sub n 1)))))
+                 (def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (let (t ($into (tuple v v 2) ([rev g] (tuple v v 2) dr))) (add (get$1$3 t) (get$2$3 t))))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   ($into v (let (t ($into (tuple v v 2) ([rev g] (tuple v v 2) dr))) (add (get$1$3 t) (get$2$3 t)))))" },
     PassLaw { name: "build-component", source: "ours", pass: "dead_components", run: without_dead_components,
         text:   "let p = build(n, λi. (e1, .., en)) in b = let p = build(n, λi. ek) in b   when b reads p[j].k only",
         before: "(def f Float (x : Float)
