@@ -8,6 +8,7 @@
 //! The least solution: a call depends on the arguments at the parameters on which its callee does. Conditions, indices and
 //! sizes are no numbers to be differentiated. What has a derivative by hand, or is external, depends on everything.
 
+use super::call_order::calls;
 use lm::prim::JacobianRule;
 use lm::term::{Def, Expr, FunName, Kind, Op, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -84,27 +85,12 @@ impl Dependence {
 }
 
 /// The definitions that call a function, by its name.
-fn callers<'a>(defs: &[&'a Def]) -> FxHashMap<&'a FunName, Vec<&'a Def>> {
-    let mut callers: FxHashMap<&FunName, Vec<&Def>> = FxHashMap::default();
+fn callers<'a>(defs: &[&'a Def]) -> FxHashMap<FunName, Vec<&'a Def>> {
+    let mut callers: FxHashMap<FunName, Vec<&Def>> = FxHashMap::default();
     for def in defs {
-        visit_calls(&def.body, &mut |f| callers.entry(f).or_default().push(def));
+        let mut called = Vec::new();
+        calls(&def.body, &mut called);
+        called.into_iter().for_each(|f| callers.entry(f).or_default().push(def));
     }
     callers
-}
-
-fn visit_calls<'a>(e: &'a Expr, found: &mut dyn FnMut(&'a FunName)) {
-    match e.kind() {
-        Kind::App(op, args) => {
-            if let Op::Call(f) = op {
-                found(&f.name);
-            }
-            args.iter().for_each(|a| visit_calls(a, found));
-        }
-        Kind::Let(bindings, body) => {
-            bindings.iter().for_each(|b| visit_calls(&b.rhs, found));
-            visit_calls(body, found);
-        }
-        Kind::Lam(_, body) => visit_calls(body, found),
-        Kind::Var(_) | Kind::Const(_) => {}
-    }
 }

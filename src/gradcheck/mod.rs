@@ -126,7 +126,11 @@ pub fn stops_gradients(pipeline: &Pipeline, f: &FunName) -> bool {
         all > without_effect
     };
     let program = pipeline.program();
-    reached(program, &f.unrestricted()).iter().any(|name| program.defs.get(name).is_some_and(stops))
+    // Derived functions compute as those do from which they come.
+    let all = reached(program, &f.unrestricted());
+    let written: IndexSet<FunName> = all.iter().flat_map(|name| reached(program, &name.as_written())).collect();
+    let is_one = |name: &FunName| !program.is_derived(name) && program.defs.get(name).is_some_and(stops);
+    written.iter().any(is_one)
 }
 
 /// Returns whether a function calls an external one, itself or through its callees.

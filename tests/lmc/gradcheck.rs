@@ -170,6 +170,21 @@ fn stopped_gradients_are_not_compared_with_differences() {
     assert!(!said.messages.contains("`g`"), "{}", said.messages);
 }
 
+/// An argument on which nothing depends is stopped by lmc, and by no user: in the function, and in derivatives that it
+/// calls.
+#[test]
+fn what_does_not_depend_on_an_argument_is_compared_with_differences() {
+    let program = "(def g Float ((n : Integer) (a : Float) (u : Float))
+  (if (lte n 0) (sin a) (add (g (sub n 1) a u) (g (sub n 2) a u))))
+(def f Float (a : Float) ([grad [wrt$2 g]] 2 a a))
+(def h Float (a : Float) (g 3 a a))";
+    let said = checked("independent", program, &[]);
+    assert_eq!((said.status, &*said.messages), (Some(0), ""), "{}", said.table);
+    for f in ["f", "h"] {
+        assert!(!said.row(f)[3..5].contains(&"-"), "{}", said.table);
+    }
+}
+
 #[test]
 fn sizes_that_must_agree_do() {
     let program = "(def f Float ((n : Integer) (m : Integer) (k : Integer) (a : Tensor 2 Float) (picks : Vec Integer))

@@ -32,12 +32,12 @@ impl MergeCalls<'_> {
         if function_of_pair(g).is_some_and(|value| value == f.name.unrestricted()) {
             return self.value_from(a, b, at);
         }
-        if role_of(f).1.unrestricted() != role_of(g).1.unrestricted() {
+        // Calls of `[jvp f]`, and of its halves, come together where they have one s. They may be along different tangents.
+        if self.key_of(&a.rhs) != self.key_of(&b.rhs) {
             return None;
         }
         match (role_of(f).0, role_of(g).0) {
-            // Two calls of `[jvp f]` at one s may be along different tangents.
-            (Role::Value, Role::Value) if f.name == g.name && self.key_of(&a.rhs) == self.key_of(&b.rhs) => {
+            (Role::Value, Role::Value) if f.name == g.name => {
                 let Pattern::Var(y) = &a.pattern else { return None };
                 merged("let-share", a.clone(), renamed(Expr::var(y)))
             }
