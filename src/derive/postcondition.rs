@@ -42,7 +42,8 @@ pub struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Returns the facts about a definition without directions, recursive functions, rules and marked calls.
+    /// Returns the facts about a definition without directions, recursive functions, rules, marked calls and
+    /// arguments on which calls do not depend.
     pub fn new(effects: &'a Effects) -> Facts<'a> {
         Facts {
             effects,

@@ -15,7 +15,6 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::FileType;
-use inkwell::values::FunctionValue;
 use lm::timing::Timings;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,14 +72,13 @@ fn whole(module: &Module, form: OutputForm, options: &Options, timings: &Timings
 
 /// Optimises a module; gives what generates its code.
 fn optimised(module: &Module, options: &Options) -> Result<Target, Error> {
-    let length = Length::of(module);
+    let is_long = is_long(module);
     let cpu = options.target_cpu.as_deref();
-    let level = if length == Length::TooLong { options.opt_level.min(1) } else { options.opt_level };
+    let level = if is_long { options.opt_level.min(1) } else { options.opt_level };
     let target = Target::new(cpu, options.opt_level)?;
-    let passes = pipeline(level, length == Length::Long);
-    let done = module.run_passes(&passes, target.machine(), PassBuilderOptions::create());
+    let done = module.run_passes(&pipeline(level), target.machine(), PassBuilderOptions::create());
     done.map_err(|e| Error::Llvm(e.to_string()))?;
-    if length == Length::TooLong { Target::new(cpu, 0) } else { Ok(target) }
+    if is_long { Target::new(cpu, 0) } else { Ok(target) }
 }
 
 /// Works on a part as much as it is worth; gives what generates its code.
@@ -88,7 +86,7 @@ fn worked_on(module: &Module, effort: Effort, options: &Options) -> Result<Targe
     let cpu = options.target_cpu.as_deref();
     match effort {
         Effort::Least => Target::new(cpu, 0),
-        Effort::Little | Effort::Between if options.opt_level > 1 && Length::of(module) != Length::TooLong => {
+        Effort::Little | Effort::Between if options.opt_level > 1 && !is_long(module) => {
             let target = Target::new(cpu, if effort == Effort::Between { 0 } else { 1 })?;
             let done = module.run_passes(FEW, target.machine(), PassBuilderOptions::create());
             done.map_err(|e| Error::Llvm(e.to_string()))?;
@@ -98,38 +96,17 @@ fn worked_on(module: &Module, effort: Effort, options: &Options) -> Result<Targe
     }
 }
 
-/// The length of the longest function of a module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Length {
-    Short,
-    /// Not all passes of the level are worth their time.
-    Long,
-    /// The module is compiled at level 1, and registers are allocated at level 0: higher levels take time with the square
-    /// of the length of a block.
-    TooLong,
-}
+/// If a function has more instructions than this, or one block has, the module is compiled at level 1, and registers
+/// are allocated at level 0. Higher levels take time with the square of the length of a block.
+const LONG_FUNCTION: usize = 60_000;
+const LONG_BLOCK: usize = 3_000;
 
-impl Length {
-    /// Functions of more instructions are long.
-    const LONG: usize = 4_000;
-    /// Functions of more instructions are too long, and those with a block of more instructions.
-    const TOO_LONG: usize = 60_000;
-    const TOO_LONG_BLOCK: usize = 3_000;
-
-    fn of(module: &Module) -> Length {
-        let of_function = |function: FunctionValue| {
-            let lengths: Vec<usize> =
-                function.get_basic_block_iter().map(|block| block.get_instructions().count()).collect();
-            let all = lengths.iter().sum::<usize>();
-            match all {
-                _ if lengths.iter().any(|length| *length > Length::TOO_LONG_BLOCK) => Length::TooLong,
-                _ if all > Length::TOO_LONG => Length::TooLong,
-                _ if all > Length::LONG => Length::Long,
-                _ => Length::Short,
-            }
-        };
-        module.get_functions().map(of_function).max().unwrap_or(Length::Short)
-    }
+fn is_long(module: &Module) -> bool {
+    module.get_functions().any(|function| {
+        let lengths: Vec<usize> =
+            function.get_basic_block_iter().map(|block| block.get_instructions().count()).collect();
+        lengths.iter().any(|length| *length > LONG_BLOCK) || lengths.iter().sum::<usize>() > LONG_FUNCTION
+    })
 }
 
 /// The stack of a thread for LLVM, which recurses on long expressions, in bytes: address space, not memory.

@@ -58,17 +58,9 @@ pub(crate) const FEW: &str = "globaldce,function(lower-expect,simplifycfg,sroa,e
 const UNROLLED: &str =
     "function(loop-unroll<O3>,instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),simplifycfg)";
 
-/// The pass that simplifies the variables of loops. It forgets and finds again what LLVM knows of all loops around, which
-/// takes a quarter of the time of long functions. There the loops that count run in lanes; elsewhere it is worth up to a
-/// third (`elo_updates_recursive`).
-const OF_LOOP_VARIABLES: &str = "indvars,";
-
 /// Returns the pipeline of a level, as LLVM writes it.
-pub(crate) fn pipeline(level: u8, is_long: bool) -> String {
-    let mut stages = STAGES.map(|(_, passes)| passes).join(",");
-    if is_long {
-        stages = stages.replace(OF_LOOP_VARIABLES, "");
-    }
+pub(crate) fn pipeline(level: u8) -> String {
+    let stages = STAGES.map(|(_, passes)| passes).join(",");
     match level {
         2 => stages,
         3 => format!("{stages},{UNROLLED}"),
