@@ -1,6 +1,7 @@
 //! Reports counts as a table, or as JSON: a row for the function, and for each of its derivatives.
 
 use super::{Measured, SMALL, WEIGHTS, WORK, moves};
+use crate::derive::Derivation;
 use lm::interp::Counts;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,9 +16,21 @@ pub struct Row {
     /// The size, where there is one.
     pub size: Option<u32>,
     /// The way to the derivatives.
-    pub derivation: &'static str,
+    pub derivation: Derivation,
     /// The counts.
     pub measured: Measured,
+}
+
+impl Row {
+    /// Returns whether some counts of a derivative are within the bound; none where there is no bound.
+    pub fn is_within(&self, counts: &Counts) -> Option<bool> {
+        self.derivation.has_bound().then(|| self.measured.is_within(counts))
+    }
+
+    /// Returns whether a derivative is above the bound.
+    pub fn is_above(&self) -> bool {
+        self.derivation.has_bound() && !self.measured.is_cheap()
+    }
 }
 
 /// The widths of the columns after the name of the function.
@@ -70,8 +83,13 @@ pub fn derivative_lines(width: usize, row: &Row) -> [String; 2] {
     [("vjp", &m.vjp), ("rev", &m.rev)].map(|(entry, counts)| {
         let [work, arith, mix, traffic] = WEIGHTS.map(|weights| format!("{:.2}", m.ratio(counts, &weights)));
         let bounds = [work, arith, mix, traffic, large(m.theorem()), m.bound().to_string()];
-        let line = columns(width, &row.function, &cells(row, entry, row.derivation, counts, bounds));
-        line + if m.is_within(counts) { "met" } else { "not met" }
+        let line = columns(width, &row.function, &cells(row, entry, row.derivation.name(), counts, bounds));
+        let outcome = match row.is_within(counts) {
+            Some(true) => "met",
+            Some(false) => "not met",
+            None => "-",
+        };
+        line + outcome
     })
 }
 
@@ -142,7 +160,7 @@ struct JsonRow<'a> {
     rev_ratios: BTreeMap<&'static str, f64>,
     theorem: u64,
     bound: u64,
-    met: bool,
+    met: Option<bool>,
 }
 
 /// Returns a row as one JSON object on a line.
@@ -153,7 +171,7 @@ pub fn json(row: &Row) -> String {
         function: &row.function,
         input: &row.input,
         n: row.size,
-        derivation: row.derivation,
+        derivation: row.derivation.name(),
         p: m.nesting,
         floats: m.floats,
         primal: JsonCounts::of(&m.primal),
@@ -163,7 +181,7 @@ pub fn json(row: &Row) -> String {
         rev_ratios: ratios(&m.rev),
         theorem: m.theorem(),
         bound: m.bound(),
-        met: m.is_cheap(),
+        met: row.derivation.has_bound().then(|| m.is_cheap()),
     };
     serde_json::to_string(&row).expect("numbers and texts are JSON")
 }

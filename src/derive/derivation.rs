@@ -51,6 +51,11 @@ impl Derivation {
     pub const BOUNDED: [Derivation; 5] =
         [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split, Derivation::Unary];
 
+    /// Returns whether a bound is asked of its gradients: not by `dual`.
+    pub fn has_bound(self) -> bool {
+        self != Derivation::Dual
+    }
+
     /// Returns its name in options and in `gdef`.
     pub fn name(self) -> &'static str {
         match self {

@@ -34,7 +34,7 @@ pub fn tests() -> Vec<Trial> {
     tests.extend(alone!(
         "bound": gradients_of_random_programs_are_cheap, random_programs_have_what_they_promise,
         counts_are_those_of_the_cost_model, arguments_without_effect_cost_nothing,
-        sums_of_cotangents_have_one_destination,
+        sums_of_cotangents_have_one_destination, sums_of_one_hot_vectors_add_one_number_each,
     ));
     tests
 }
@@ -87,12 +87,27 @@ const SUMS: &str = "
 (def f (Tuple Float Float) (v : Vec Float) (tuple (passed v) 1.0))
 (def point (Vec Float) (n : Integer) (build n (lam (i : Integer) (add 0.5 ($ranhashdoub i)))))";
 
+/// A histogram: a sum of vectors that are zero but for one element, and one of matrices.
+const ONE_HOTS: &str = "
+(def histogram (Vec Float) ((v : Vec Float) (n : Integer))
+  (sumbuild (size v) (lam (i : Integer) (deltaVec n (to_integer (mul 3.0 (abs (index i v)))) (index i v)))))
+(def counted (Tensor 2 Float) ((v : Vec Float) (n : Integer))
+  (sumbuild (size v) (lam (i : Integer) (deltaVec (tuple n n) (tuple i (sub (size v) i)) (sin (index i v))))))
+(def f (Tuple (Vec Float) (Tensor 2 Float)) (v : Vec Float)
+  (tuple (histogram v (mul (size v) (size v))) (counted v (size v))))
+(def point (Vec Float) (n : Integer) (build n (lam (i : Integer) (add 0.5 ($ranhashdoub i)))))";
+
 fn arguments_without_effect_cost_nothing() {
     costs_at_most(2.0, WITHOUT_EFFECT, &Derivation::BOUNDED);
 }
 
 fn sums_of_cotangents_have_one_destination() {
     costs_at_most(2.0, SUMS, &Derivation::BOUNDED);
+}
+
+fn sums_of_one_hot_vectors_add_one_number_each() {
+    // The others record the vectors: see `docs/bound.md`.
+    costs_at_most(2.0, ONE_HOTS, &[Derivation::Jacobian, Derivation::Polymorphic]);
 }
 
 /// Value and gradient, by derivations, for each level.

@@ -33,7 +33,7 @@ fn cost_watched(options: &CostOptions, format: ErrorFormat, watch: &Watch, out: 
         let Found { rows, refusals } = subject.measured(name);
         table.rows(&rows)?;
         count += rows.len();
-        dear.extend(rows.iter().filter(|row| !row.measured.is_cheap()).map(violation));
+        dear.extend(rows.iter().filter(|row| row.is_above()).map(violation));
         for refusal in refusals {
             if !options.fun.is_empty() {
                 return Err(refusal.failure);
@@ -75,7 +75,7 @@ fn violation(row: &Row) -> String {
     let both: Vec<String> = [of("vjp", &m.vjp), of("rev", &m.rev)].into_iter().flatten().collect();
     let size = size.map_or(String::new(), |n| format!(" at n = {n}"));
     let (both, bound) = (both.join(" and "), m.bound());
-    format!("{both} times the work of `{function}`{size} by {derivation}, more than {bound}")
+    format!("{both} times the work of `{function}`{size} by {}, more than {bound}", derivation.name())
 }
 
 /// A function that was not measured, by a derivation or at all, with the reason.

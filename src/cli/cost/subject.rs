@@ -163,7 +163,7 @@ impl<'a> Subject<'a> {
                 Error::NotMade(name, error) => not_made(input, &name, &error),
             })?;
             let (function, input) = (varying.to_string(), argument.description());
-            rows.push(Row { function, input, size, derivation: choices.derivation.name(), measured });
+            rows.push(Row { function, input, size, derivation: choices.derivation, measured });
         }
         Ok(())
     }

@@ -103,7 +103,7 @@ pub static PASSES: &[TermPass] = &[
         postcondition: "no variable is bound to an atom or to a short tuple" },
     TermPass { name: "literal_zeros", violation: literal_zeros::violation,
         purpose:       "writes zeros of known shape as literals",
-        postcondition: "each zero that is left needs a witness of its shape, or is in one" },
+        postcondition: "each zero that is left needs a witness of its shape, is in one, or in an array that is zero but for one element" },
     TermPass { name: "cse", violation: cse::violation,
         purpose:       "computes equal terms once",
         postcondition: "no variable is bound to an operator on atoms that another variable in scope is bound to" },

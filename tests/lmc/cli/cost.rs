@@ -142,6 +142,23 @@ fn what_is_not_measured_is_named_with_the_reason() {
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(3), expected));
 }
 
+/// A loop over loops whose gradient takes a tangent for each number.
+#[test]
+fn dual_has_no_bound() {
+    let directory = directory("dual");
+    let program = "(def f (Vec Float) (v : Vec Float) (sumbuild (size v) (lam (i : Integer)
+        (deltaVec (size v) (to_integer (mul 3.0 (index i v))) (sin (index i v))))))";
+    fs::write(directory.join("p.ks"), program).expect("the program is written");
+    let args = ["--sizes", "32", "--check", "--derivation", "jacobian,dual"];
+    let output = cost(&directory, &args);
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+    let last = |entry: &str| text(&output.stdout).lines().find(|line| line.contains(entry)).map(|l| l.ends_with("  -"));
+    assert_eq!([last("vjp     jacobian"), last("vjp     dual")], [Some(false), Some(true)]);
+    let rows = rows(&directory, &args);
+    assert_eq!([&rows[0]["met"], &rows[1]["met"]], [&Value::Bool(true), &Value::Null]);
+    assert!(rows[1]["vjp_ratios"]["work"].as_f64() > Some(rows[1]["bound"].as_f64().expect("a number")), "{rows:?}");
+}
+
 #[test]
 fn an_example_chooses_the_functions_and_their_argument() {
     let directory = directory("example");
