@@ -12,7 +12,8 @@
 use super::LARGEST_FACTOR;
 use super::turns::{SplitCondition, asked_in};
 use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
-use crate::ir::{Block, For, Local, Op, Operand, Stmt};
+use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
+use rustc_hash::FxHashMap;
 
 /// The part of a loop from the largest of some places to the smallest of others.
 #[derive(Default)]
@@ -21,11 +22,19 @@ pub(super) struct Interior {
     pub to: Vec<Linear>,
     /// What holds there.
     pub known: Vec<(Local, bool)>,
+    /// Whether what is left out has a length that is not known: it may be most of the loop.
+    pub has_wide_borders: bool,
 }
 
 /// Returns the interior of a loop, if conditions of inner loops have one.
+///
+/// Not of a loop whose iterations follow each other, such as a fold: there a condition on both indices is one on a
+/// triangle, more often than not.
 pub(super) fn interior(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Interior> {
     let wanted = asked_in(stmt, looped)?;
+    if reads_elsewhere(&looped.body) {
+        return None;
+    }
     let ends = [&looped.from, &looped.to].map(|a| ranges.form(a));
     let mut finder = Finder { wanted, ends, inner: vec![], found: Interior::default() };
     let mark = ranges.mark();
@@ -99,6 +108,7 @@ impl Finder {
                     if !places.contains(&place) {
                         places.push(place);
                     }
+                    self.found.has_wide_borders |= left_out.as_constant().is_none();
                     self.found.known.push((condition, holds));
                     return Some(());
                 }
@@ -140,4 +150,18 @@ impl Finder {
             Some(length) => left_out.at_zero() <= length / 2,
         }
     }
+}
+
+/// Returns whether a block reads elements of a buffer at other places than those that it writes to.
+fn reads_elsewhere(block: &Block) -> bool {
+    let mut written: FxHashMap<Local, Vec<Operand>> = FxHashMap::default();
+    let mut read: Vec<(Local, Operand)> = Vec::new();
+    block.visit(&mut |stmt| match stmt {
+        Stmt::Memory(Memory::Store(b, i, _) | Memory::Add(b, i, _)) => {
+            b.local().into_iter().for_each(|b| written.entry(b).or_default().push(i.clone()));
+        }
+        Stmt::Memory(Memory::Load(_, b, i)) => read.extend(b.local().map(|b| (b, i.clone()))),
+        _ => {}
+    });
+    read.iter().any(|(b, i)| written.get(b).is_some_and(|places| !places.iter().any(|place| place.same(i))))
 }

@@ -97,11 +97,14 @@ impl Splitter<'_> {
             && budget >= 3 * looped.body.len()
             && let Some(interior) = interior(&stmt, looped, ranges)
         {
-            let [before, mut inside, behind] = self.split_borders(looped, &interior, ranges, out);
-            ranges.emit(before, self.locals, out);
-            self.split_inside(&mut inside, ranges);
-            ranges.emit(inside, self.locals, out);
-            return ranges.emit(behind, self.locals, out);
+            let parts = self.split_borders(looped, &interior, ranges, out);
+            for (i, mut part) in parts.into_iter().enumerate() {
+                if i == 1 || interior.has_wide_borders {
+                    self.split_inside(&mut part, ranges);
+                }
+                ranges.emit(part, self.locals, out);
+            }
+            return;
         }
         self.split_inside(&mut stmt, ranges);
         ranges.emit(stmt, self.locals, out);
