@@ -19,16 +19,36 @@ use rustc_hash::FxHashSet;
 
 /// Writes the zeros of a definition as literals.
 pub fn literal_zeros(def: &Def, rewrites: &mut Rewrites) -> Def {
-    let mut literal = |e: &Expr| zero(e.ty()).filter(|_| rewrites.may("zero-literal"));
+    let mut literal = |e: &Expr, place: Place| written(e, place).filter(|_| rewrites.may("zero-literal"));
     Def { body: term(&def.body, &mut literal), ..def.clone() }
 }
 
-/// Returns a literal in place of a `ts_zero`; none if it stays.
-type Literal<'a> = dyn FnMut(&Expr) -> Option<Expr> + 'a;
+/// Where a zero is.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// In an array that is zero but for one element.
+    AmongZeros,
+    Elsewhere,
+}
+
+/// Returns what takes the place of a `ts_zero`; none if it stays.
+type Literal<'a> = dyn FnMut(&Expr, Place) -> Option<Expr> + 'a;
+
+/// Returns a zero of known shape as it is to be written, if it is not: a literal, or a zero without a witness, which might
+/// fail.
+fn written(e: &Expr, place: Place) -> Option<Expr> {
+    let literal = zero(e.ty())?;
+    let [witness] = e.args_of_prim(Prim::ZeroOf)? else { return None };
+    match place {
+        Place::Elsewhere => Some(literal),
+        Place::AmongZeros if matches!(witness.kind(), Kind::App(Op::Dummy, _)) => None,
+        Place::AmongZeros => Some(Expr::prim(Prim::ZeroOf, [Expr::dummy(witness.ty().clone())]).at(e.span())),
+    }
+}
 
 fn term(e: &Expr, literal: &mut Literal) -> Expr {
     match e.kind() {
-        Kind::App(Op::Prim(Prim::ZeroOf), _) => literal(e).unwrap_or_else(|| e.clone()),
+        Kind::App(Op::Prim(Prim::ZeroOf), _) => literal(e, Place::Elsewhere).unwrap_or_else(|| e.clone()),
         Kind::App(op @ Op::Prim(Prim::Build), args) => {
             let element = match args[1].kind() {
                 Kind::Lam(k, body) => Expr::lam(k.clone(), Element::of(k).term(body, literal)).at(args[1].span()),
@@ -59,7 +79,9 @@ impl Element {
 
     fn term(&mut self, e: &Expr, literal: &mut Literal) -> Expr {
         match e.kind() {
-            Kind::App(Op::Prim(Prim::ZeroOf), _) if self.is_elsewhere => e.clone(),
+            Kind::App(Op::Prim(Prim::ZeroOf), _) if self.is_elsewhere => {
+                literal(e, Place::AmongZeros).unwrap_or_else(|| e.clone())
+            }
             Kind::App(Op::If, args) => {
                 let test = term(&args[0], literal);
                 let then = self.term(&args[1], literal);
@@ -119,12 +141,12 @@ fn zero(ty: &Type) -> Option<Expr> {
     }
 }
 
-/// Returns what breaks the postcondition: a zero that has a literal, outside of the witness of another zero and of arrays
-/// that are zero but for one element.
+/// Returns what breaks the postcondition: a zero that has a literal, outside of the witness of another zero; one with a
+/// witness in an array that is zero but for one element.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     let mut found = None;
-    term(&def.body, &mut |e| {
-        found = found.take().or_else(|| zero(e.ty()).map(|_| e.clone()));
+    term(&def.body, &mut |e, place| {
+        found = found.take().or_else(|| written(e, place).map(|_| e.clone()));
         None
     });
     found

@@ -207,11 +207,11 @@ pub(super) static LAWS: &[PassLaw] = &[
         after:  "(def f Float ((a : Tuple Float (Vec Float)) (b : Tuple Float (Vec Float)))
                    (mul (add (get$1$2 a) (get$1$2 b)) (sum (ts_add (get$2$2 a) (get$2$2 b)))))" },
     PassLaw { name: "zero-literal", source: "derived", pass: "literal_zeros", run: with_literal_zeros,
-        text:   "ts_zero(w) = 0.0, or a tuple of such   when all values of its type have one shape; not in build(n, λk. if k == i then x else ts_zero(w))",
+        text:   "ts_zero(w) = 0.0, or a tuple of such   when all values of its type have one shape; ts_zero($dummy) in build(n, λk. if k == i then x else ts_zero(w))",
         before: "(def f (Tuple Float (Vec Float)) (x : Float)
                    (tuple (ts_zero x) (build 3 (lam (k : Integer) (if (eq k 1) x (ts_zero x))))))",
         after:  "(def f (Tuple Float (Vec Float)) (x : Float)
-                   (tuple 0.0 (build 3 (lam (k : Integer) (if (eq k 1) x (ts_zero x))))))" },
+                   (tuple 0.0 (build 3 (lam (k : Integer) (if (eq k 1) x (ts_zero ($dummy Float)))))))" },
     PassLaw { name: "dual-apart", source: "Fig. 8g (ICFP)", pass: "apart", run: taken_apart,
         text:   "[dual f](zip(s, ds)) = zip(f(s), fwd$f(s, ds))   with a loop for values and one for tangents of each loop",
         before: "(def [dual f] (Tuple Float Float) (x : Tuple Float Float)
