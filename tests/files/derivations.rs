@@ -9,7 +9,6 @@ use common::random::{cases, seed};
 use common::shrink::smallest;
 use common::table::SEED;
 use libtest_mimic::Trial;
-use lm::interp::Interpreter;
 use lm::map;
 use lm::tensor::Tensor;
 use lm::term::{Derivative, FunName};
@@ -181,9 +180,7 @@ fn derivatives_or_panic(text: &str, derivation: Derivation, functions: Functions
     Ok(all)
 }
 
-/// A point at which the function has a value, with that: the program's `point` or `example`, or a random one, at which no
-/// operation leaves its domain, if there is such a point. Outside, derivations differ: some have 0 times a partial
-/// derivative that is NaN where others have 0.
+/// A point at which the function has a value, with that: the program's `point` or `example`, or a random one.
 pub(super) fn point(p: &Pipeline, f: &FunName) -> Option<(Value, Value)> {
     const TRIES: u64 = 100;
     let given = |name: &str| p.program().defs.get(&FunName::base(name)).filter(|def| def.fun.result == argument(p, f));
@@ -201,15 +198,7 @@ pub(super) fn point(p: &Pipeline, f: &FunName) -> Option<(Value, Value)> {
         let says_something = !map::zero(&point).floats().is_empty();
         (says_something && value.floats().iter().all(|x| x.is_finite())).then_some((point, value))
     };
-    let mut outside = None;
-    for found in points.into_iter().filter_map(value) {
-        let mut interpreter = Interpreter::new(p.program()).checking_finite();
-        if interpreter.call(f, &arguments(p, f, &found.0)).is_ok() {
-            return Some(found);
-        }
-        outside.get_or_insert(found);
-    }
-    outside
+    points.into_iter().find_map(value)
 }
 
 fn argument(p: &Pipeline, f: &FunName) -> lm::types::Type {

@@ -99,10 +99,8 @@ fn ways_agree(pipeline: &Pipeline, functions: &[FunName], stages: &[Vec<Stage>])
     for f in functions {
         let fun = &pipeline.program().defs[f].fun;
         let point: Vec<Value> = fun.params.iter().map(|ty| random.point(ty)).collect();
-        let agreement = ways_agree_at(pipeline.program(), &unoptimised, f, &point, &mut random);
-        if let Some(why) = agreement.unwrap_or_else(Some) {
-            return Err(format!("{f} at {point:?}: {why}"));
-        }
+        ways_agree_at(pipeline.program(), &unoptimised, f, &point, &mut random)
+            .map_err(|why| format!("{f} at {point:?}: {why}"))?;
     }
     Ok(())
 }

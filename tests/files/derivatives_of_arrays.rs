@@ -108,15 +108,10 @@ fn agrees(generated: &Generated, worst: &Worst) -> Result<(), String> {
         let report = gradcheck::check_at(&pipeline, jit.as_ref(), &name, &points, 1);
         judged(&name, report, generated)?;
         let mut random = Random::new(2);
-        let mut by_rounding = Vec::new();
         for point in &points {
             let args = arguments(f, point);
-            let at = |why: String| format!("{name} at {point}: {why}");
-            let why = ways_agree_at(pipeline.program(), &unoptimised, &name, &args, &mut random).map_err(at)?;
-            by_rounding.extend(why.map(at));
-        }
-        if !by_rounding.is_empty() && by_rounding.len() == points.len() {
-            return Err(by_rounding.remove(0));
+            ways_agree_at(pipeline.program(), &unoptimised, &name, &args, &mut random)
+                .map_err(|why| format!("{name} at {point}: {why}"))?;
         }
     }
     let last = generated.functions.last().expect("there is a function");
