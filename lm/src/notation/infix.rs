@@ -14,6 +14,7 @@ use super::names::Names;
 use super::operators::{self, FUNCTION_SIGNS, Grouping, PREFIX_LEVEL};
 use crate::prim::Prim;
 use crate::term::{Binding, Constant, Def, Derivative, Expr, Kind, Op, Pattern};
+use crate::types::Type;
 use pretty::RcDoc;
 
 /// The notation of linear maps.
@@ -181,6 +182,7 @@ impl Printer<'_> {
         }
         match (p, args) {
             (Prim::Neg, [x]) => parenthesised(text("-").append(self.at(x, PREFIX_LEVEL)), level >= PREFIX_LEVEL),
+            (Prim::ZeroOf, [w]) if matches!((w.kind(), w.ty()), (Kind::App(Op::Dummy, _), Type::Float)) => text("0.0"),
             (Prim::ZeroOf, _) => text("0"),
             (Prim::Index, [i, v]) => {
                 let indices = i.args_of(&Op::Tuple).unwrap_or(std::slice::from_ref(i)).iter().map(|i| self.at(i, 0));
