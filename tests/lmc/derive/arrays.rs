@@ -174,7 +174,7 @@ const FORMS: &[(&str, &[usize], &str)] = &[
     ("dott",             &[1], "build(size(v), \\i. w[i])"),
     ("dott",             &[2], "build(size(w), \\i. v[i])"),
     ("total",            &[1], "build(size(v), \\i. 1.0)"),
-    ("trace",            &[1], "build(size(m), \\i. if i.1 == i.2 then 1.0 else 0)"),
+    ("trace",            &[1], "build(size(m), \\i. if i.1 == i.2 then 1.0 else 0.0)"),
     ("trace_of_product", &[1], "build(size(m), \\i. a[i.2, i.1])"),
 ];
 

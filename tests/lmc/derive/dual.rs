@@ -134,7 +134,7 @@ const FORMS: &[(&str, usize, &str)] = &[
     ("vsum", 1, "build(size(v), \\i. 1.0)"),
     ("dot",  1, "build(size(v), \\i. w[i])"),
     ("smul", 2, "v"),
-    ("tr",   1, "build(size(m), \\i. if i.1 == i.2 then 1.0 else 0)"),
+    ("tr",   1, "build(size(m), \\i. if i.1 == i.2 then 1.0 else 0.0)"),
     ("trma", 1, "build(size(m), \\i. a[i.2, i.1])"),
 ];
 

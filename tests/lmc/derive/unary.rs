@@ -151,7 +151,7 @@ fn the_example_is_as_the_paper_has_it() {
   = let { (x1, x2, x3) = s }
     let { w1 = x1 * x2 }
     let { d_w1 = x1 * dr }
-    (w1 * x1, (w1 * dr + x2 * d_w1, x1 * d_w1, 0))";
+    (w1 * x1, (w1 * dr + x2 * d_w1, x1 * d_w1, 0.0))";
     assert_eq!(stage("Partially evaluated").trim_end(), evaluated);
 }
 

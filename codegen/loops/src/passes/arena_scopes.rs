@@ -13,11 +13,21 @@
 //! run of the scope, in the same iteration of all loops around. The rest goes with the scope around. A function that
 //! only wrappers for C call is such a scope: they copy its value to where the caller wants it.
 //!
+//! A scope that keeps one buffer ends with the scope around it as well, if nothing is taken between their ends:
+//!
+//! ```text
+//! l = mark; r; m = mark; s; release m; z = if x above m { (copy) } else { x }; t; release l
+//! =  l = mark; r; s; t[z := x]; release l
+//! ```
+//!
+//! A step of a loop that calls a function, which is inlined, has two such ends. `update_in_place` looks for one.
+//!
 //! Cost model: what else the scope took lives as long as the scope around; the copy, which took the value's size once
 //! more, is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the
 //! program alone. Not in recursive functions, where each level would hold what it took until the levels below are done.
 
 use super::pass::{ModuleCx, NOT_RECURSIVE};
+use crate::analyses::scopes::kept;
 use crate::ir::{Block, FunId, Local, Memory, Module, Op, Operand, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -73,10 +83,29 @@ fn find_ended(block: &Block, is_inside: bool, ended: &mut FxHashSet<Local>) {
         {
             ended.extend([mark, piece]);
         }
+        if let Stmt::Memory(Memory::Release(Operand::Local(mark))) = stmt
+            && let Some(at) = set.get(mark)
+            && next_end(&block.stmts[i + 1..]).is_some_and(|around| set.get(&around).is_none_or(|around| around < at))
+        {
+            ended.insert(*mark);
+        }
         let is_loop = matches!(stmt, Stmt::For(_) | Stmt::Bench { .. });
         let is_inside = !is_loop && (is_inside || is_older(i, i));
         stmt.blocks().for_each(|inner| find_ended(inner, is_inside, ended));
     }
+}
+
+/// Returns the mark of the scope that ends next, if nothing is taken until then but the copy of what a scope keeps.
+fn next_end(stmts: &[Stmt]) -> Option<Local> {
+    let takes = |stmt: &Stmt| {
+        let mut takes = false;
+        let mut see = |stmt: &Stmt| takes |= stmt.takes_memory() || matches!(stmt, Stmt::Call(..));
+        see(stmt);
+        stmt.blocks().for_each(|block| block.visit(&mut see));
+        takes && kept(stmt).is_none()
+    };
+    let stops = |stmt: &&Stmt| end(stmt).is_some() || takes(stmt);
+    Some(end(stmts.iter().find(stops)?)?.mark)
 }
 
 /// The end of a scope: its mark, and that of the piece that slides to it.
@@ -127,6 +156,7 @@ impl Opener<'_> {
             stmt.blocks_mut().for_each(|inner| self.end_scopes_in_block(inner));
             match stmt {
                 Stmt::Memory(Memory::Mark(m)) => return !self.ended.contains(m),
+                Stmt::Memory(Memory::Release(m)) if self.is_ended(m) => {}
                 Stmt::Memory(memory) => match self.known(memory) {
                     Some(known) => self.replaced.extend([known]),
                     None => return true,

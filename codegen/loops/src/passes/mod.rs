@@ -221,6 +221,17 @@ pub const PASSES: &[Pass] = &[
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: delinearize::run }),
     },
     Pass {
+        name: "promote_beside_loads",
+        purpose: "adds up in a register what a loop adds to one element of a buffer of which it loads others",
+        reorders: true,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass {
+            of: OURS,
+            asks: Asks::Callees,
+            run: scalar_promotion::run_beside_loads,
+        }),
+    },
+    Pass {
         name: "collapse",
         purpose: "makes one loop of two that go through all elements of a matrix in order",
         reorders: false,
@@ -385,6 +396,7 @@ const ORDER: &[&str] = &[
     "index_set_split",
     "delinearize",
     "gvn",
+    "promote_beside_loads",
     "collapse",
     "unroll",
     "expand_powers",

@@ -5,26 +5,65 @@
 //!   =  z = for i in a..n carrying (y = -0.0) { s; y' = y + x; yield y' };  if a < n { add b[e] += z }
 //! ```
 //!
-//! b and e are from outside of the loop, which does nothing to what b may share but adding. Then the loop waits for no
-//! store, and its iterations share nothing but a sum. Its other additions, element by element, are no longer held up by
-//! this one. So it is in the derivative of what is divided by a norm, or shifted by a largest element: each term goes
-//! into its own element, and all into one.
+//! b and e are from outside of the loop, or e is computed from what is, which moves before it. The loop does nothing to
+//! what b may share but adding. Then it waits for no store, and its iterations share nothing but a sum. Its other
+//! additions, element by element, are no longer held up by this one. So it is in the derivative of what is divided by a norm, or shifted by a largest element: each term goes
+//! into its own element, and all into one. Later, when loops are split, those follow that load other elements of b:
+//! `ranges` knows that they lie before e, or behind it. (A sweep that updates its cotangents in place has such loops.)
 //!
 //! The order of the terms changes: of Floats only where it may (`Module::keeps_order`). Where the loop does not run, e
 //! may be no index of b.
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Summary};
+use crate::analyses::ranges::Ranges;
 use crate::ir::{Block, Builder, For, Local, Memory, Op, Operand, Scalar, Stmt};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
+/// Promotes sums in loops that load nothing of what they add to.
 pub(super) fn run(cx: &mut FunctionCx) {
+    promote(cx, None);
+}
+
+/// Promotes sums in loops that load other elements of what they add to: no other pass can do anything with these.
+pub(super) fn run_beside_loads(cx: &mut FunctionCx) {
+    let aliases = cx.aliases();
+    if loads_what_is_added_to(&cx.function.body, &aliases) {
+        promote(cx, Some(Ranges::new(cx.function)));
+    }
+}
+
+fn promote(cx: &mut FunctionCx, ranges: Option<Ranges>) {
     let (aliases, summaries, keeps_order) = (cx.aliases(), cx.summaries(), cx.settings.keeps_order);
     cx.rewrite(|body, function| {
         let builder = Builder { locals: &mut function.locals };
-        Carrier { aliases, summaries, keeps_order, builder }.promote_in_block(body);
+        Carrier { aliases, summaries, keeps_order, builder, ranges }.promote_in_block(body);
     });
+}
+
+/// Returns whether a loop of the block loads from a buffer that it adds to, so that it matters from where.
+fn loads_what_is_added_to(block: &Block, aliases: &Aliases) -> bool {
+    let mut found = false;
+    block.visit(&mut |stmt| {
+        if let Stmt::For(looped) = stmt {
+            let added = looped.body.stmts.iter().filter_map(|stmt| match stmt {
+                Stmt::Memory(Memory::Add(b, ..)) => b.local(),
+                _ => None,
+            });
+            let loads = |a: Local| looped.body.stmts.iter().any(|stmt| loads(stmt, a, aliases).is_some());
+            found = found || added.into_iter().any(loads);
+        }
+    });
+    found
+}
+
+/// Returns the buffer and the place that a statement loads from, if that may be a place of a buffer.
+fn loads<'a>(stmt: &'a Stmt, b: Local, aliases: &Aliases) -> Option<(Local, &'a Operand)> {
+    match stmt {
+        Stmt::Memory(Memory::Load(_, a, e)) => a.local().filter(|a| aliases.may_share(*a, b)).map(|a| (a, e)),
+        _ => None,
+    }
 }
 
 struct Carrier<'a> {
@@ -32,25 +71,37 @@ struct Carrier<'a> {
     summaries: &'a [Summary],
     keeps_order: bool,
     builder: Builder<'a>,
+    /// What is known of places, if sums beside loads are wanted.
+    ranges: Option<Ranges>,
 }
 
 impl Carrier<'_> {
     fn promote_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().for_each(|block| self.promote_in_block(block));
+            for i in 0..stmt.blocks().count() {
+                let mark = self.ranges.as_ref().map(Ranges::mark);
+                self.ranges.iter_mut().for_each(|ranges| ranges.enter(&stmt, i));
+                self.promote_in_block(stmt.block_mut(i));
+                self.ranges.iter_mut().zip(mark).for_each(|(ranges, mark)| ranges.back_to(mark));
+            }
+            let before = block.stmts.len();
             match stmt {
                 Stmt::For(looped) if !looped.on_threads => self.promote_in_loop(*looped, &mut block.stmts),
                 stmt => block.stmts.push(stmt),
+            }
+            if let Some(ranges) = &mut self.ranges {
+                ranges.know(self.builder.locals);
+                block.stmts[before..].iter().for_each(|stmt| ranges.learn_from(stmt));
             }
         }
     }
 
     fn promote_in_loop(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
-        let mut set: FxHashSet<Local> = looped.carried.iter().map(|(y, _)| *y).chain([looped.index]).collect();
-        looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
-        let is_outside = |a: &Operand| a.local().is_none_or(|x| !set.contains(&x));
+        let fixed = fixed(&looped);
+        let is_fixed = |a: &Operand| a.local().is_none_or(|x| fixed.is_outside(x) || fixed.computed.contains(&x));
+        let is_outside = |a: &Operand| a.local().is_none_or(|x| fixed.is_outside(x));
         let is_sum = |stmt: &Stmt| match stmt {
-            Stmt::Memory(Memory::Add(b, e, x)) => is_outside(b) && is_outside(e) && self.is_sum(&looped, b, x),
+            Stmt::Memory(Memory::Add(b, e, x)) => is_outside(b) && is_fixed(e) && self.is_sum(&looped, b, e, x),
             _ => false,
         };
         let is_sum: Vec<bool> = looped.body.stmts.iter().map(is_sum).collect();
@@ -61,6 +112,8 @@ impl Carrier<'_> {
                 stmt => looped.body.stmts.push(stmt),
             }
         }
+        let places: Vec<Local> = sums.iter().filter_map(|(_, e, _)| e.local()).collect();
+        out.extend(take_places(&mut looped.body.stmts, places, &fixed.computed));
         let ends: Vec<Stmt> = sums.into_iter().map(|(b, e, x)| self.carry_sum(&mut looped, b, e, x)).collect();
         let [from, to] = [looped.from.clone(), looped.to.clone()];
         out.push(Stmt::For(Box::new(looped)));
@@ -71,15 +124,15 @@ impl Carrier<'_> {
         out.push(Stmt::If(vec![], runs, Block { stmts: ends, results: vec![] }, Block::default()));
     }
 
-    /// Returns whether what a loop adds to a buffer may be added later, and together.
-    fn is_sum(&self, looped: &For, b: &Operand, x: &Operand) -> bool {
+    /// Returns whether what a loop adds to an element may be added later, and together.
+    fn is_sum(&mut self, looped: &For, b: &Operand, e: &Operand, x: &Operand) -> bool {
         let Some(b) = b.local() else { return false };
         if self.keeps_order && x.ty(self.builder.locals) == Scalar::Float.ty() {
             return false;
         }
         let shares = |a: &Operand| a.local().is_some_and(|a| self.aliases.may_share(a, b));
         let mut only_adds = true;
-        looped.body.visit(&mut |stmt| {
+        let mut see = |stmt: &Stmt| {
             only_adds &= match stmt {
                 Stmt::Memory(Memory::Add(..)) => true,
                 Stmt::Memory(Memory::Load(_, a, _) | Memory::Move { from: a, .. }) if shares(a) => false,
@@ -87,8 +140,37 @@ impl Carrier<'_> {
                 Stmt::Call(..) | Stmt::External { .. } | Stmt::Bench { .. } => false,
                 stmt => !self.aliases.changes(stmt, b, self.summaries),
             };
+        };
+        for stmt in looped.body.stmts.iter().filter(|stmt| loads(stmt, b, &self.aliases).is_none()) {
+            see(stmt);
+            stmt.blocks().for_each(|block| block.visit(&mut see));
+        }
+        only_adds && self.loads_apart(looped, b, e)
+    }
+
+    /// Returns whether the loop's own block loads nothing of what a buffer may share; or, if such sums are wanted, elements
+    /// of the buffer other than e.
+    fn loads_apart(&mut self, looped: &For, b: Local, e: &Operand) -> bool {
+        let loaded = looped.body.stmts.iter().filter_map(|stmt| loads(stmt, b, &self.aliases));
+        let (own, views): (Vec<_>, Vec<_>) = loaded.partition(|(a, _)| *a == b);
+        let Some(ranges) = &mut self.ranges else { return own.is_empty() && views.is_empty() };
+        if own.is_empty() || !views.is_empty() {
+            return false;
+        }
+        ranges.know(self.builder.locals);
+        let mark = ranges.mark();
+        ranges.enter(&Stmt::For(Box::new(looped.clone())), 0);
+        looped.body.stmts.iter().for_each(|stmt| ranges.learn_from(stmt));
+        let mut is_before = |a: &Operand, b: &Operand| {
+            let difference = ranges.form(a).minus(&ranges.form(b)).and_then(|form| form.shifted(1));
+            ranges.is_not_positive(difference)
+        };
+        let is_apart = own.into_iter().all(|(_, f)| {
+            let different = different_addends(&looped.body.stmts, e, f);
+            different.is_some_and(|[a, b]| is_before(&a, &b) || is_before(&b, &a))
         });
-        only_adds
+        ranges.back_to(mark);
+        is_apart
     }
 
     /// Carries the sum; gives what adds it.
@@ -103,4 +185,71 @@ impl Carrier<'_> {
         looped.results.push(z);
         Stmt::Memory(Memory::Add(b, e, z.into()))
     }
+}
+
+/// What a loop does not change.
+struct Fixed {
+    set: FxHashSet<Local>,
+    /// The Integers of its own block that are computed from what is outside, by operations that cannot fail.
+    computed: FxHashSet<Local>,
+}
+
+impl Fixed {
+    fn is_outside(&self, x: Local) -> bool {
+        !self.set.contains(&x)
+    }
+}
+
+fn fixed(looped: &For) -> Fixed {
+    let set = looped.carried.iter().map(|(y, _)| *y).chain([looped.index]).collect();
+    let mut fixed = Fixed { set, computed: FxHashSet::default() };
+    looped.body.visit(&mut |stmt| fixed.set.extend(stmt.targets().into_iter().chain(stmt.bound())));
+    for stmt in &looped.body.stmts {
+        if let Stmt::Let(x, Op::AddI | Op::SubI | Op::MulI | Op::NegI, args) = stmt
+            && args.iter().filter_map(Operand::local).all(|a| fixed.is_outside(a) || fixed.computed.contains(&a))
+        {
+            fixed.computed.insert(*x);
+        }
+    }
+    fixed
+}
+
+/// Returns an addend of each of two places, if they have all others in common. The places differ if these do: whether
+/// the sums fit into 64 bits does not matter.
+fn different_addends(stmts: &[Stmt], e: &Operand, f: &Operand) -> Option<[Operand; 2]> {
+    let (mut of_e, mut of_f) = (addends(stmts, e, MOST_SUMS), addends(stmts, f, MOST_SUMS));
+    of_e.retain(|a| {
+        let common = of_f.iter().position(|b| a.same(b));
+        common.map(|at| of_f.remove(at)).is_none()
+    });
+    let only = |mut addends: Vec<Operand>| match addends.len() {
+        0 | 1 => Some(addends.pop().unwrap_or(Operand::Integer(0))),
+        _ => None,
+    };
+    Some([only(of_e)?, only(of_f)?])
+}
+
+/// How many sums of sums a place may be.
+const MOST_SUMS: usize = 4;
+
+/// Returns the operands that add up to another, as statements say.
+fn addends(stmts: &[Stmt], a: &Operand, sums: usize) -> Vec<Operand> {
+    let sum = stmts.iter().find_map(|stmt| match stmt {
+        Stmt::Let(x, Op::AddI, args) if a.local() == Some(*x) && sums > 0 => Some(args),
+        _ => None,
+    });
+    sum.map_or_else(|| vec![a.clone()], |args| args.iter().flat_map(|arg| addends(stmts, arg, sums - 1)).collect())
+}
+
+/// Takes out of a block what computes some of its places.
+fn take_places(stmts: &mut Vec<Stmt>, mut wanted: Vec<Local>, computed: &FxHashSet<Local>) -> Vec<Stmt> {
+    let mut taken = Vec::new();
+    for at in (0..stmts.len()).rev() {
+        if stmts[at].targets().iter().any(|x| wanted.contains(x) && computed.contains(x)) {
+            wanted.extend(stmts[at].operands().into_iter().filter_map(Operand::local));
+            taken.push(stmts.remove(at));
+        }
+    }
+    taken.reverse();
+    taken
 }

@@ -15,7 +15,8 @@
 //! x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
 //! ```
 //!
-//! An expression is known in its block and in the inner blocks, after its statement.
+//! An expression is known in its block and in the inner blocks, after its statement. What a loop carries may turn out to be
+//! unchanging only after its body is numbered: then all is numbered once more, with what equals it now.
 
 mod fold;
 mod settled;
@@ -37,13 +38,21 @@ use starts::Starts;
 use uniform::uniform;
 
 pub(super) fn run(cx: &mut FunctionCx) {
+    if number(cx) {
+        number(cx);
+    }
+}
+
+/// Numbers a function; returns whether a loop lost something that it carried after its body was numbered.
+fn number(cx: &mut FunctionCx) -> bool {
     let (aliases, summaries) = (cx.aliases(), cx.summaries());
     let uniform = uniform(cx.function, &aliases, summaries);
     cx.rewrite(|body, function| {
         let mut sharer = Sharer::new(&aliases, summaries, uniform, body);
         sharer.number_block(body);
         sharer.starts.put(body, &mut function.locals);
-    });
+        sharer.drops_late
+    })
 }
 
 /// An operand as a key of a table.
@@ -94,6 +103,8 @@ struct Sharer<'a> {
     known: FxHashMap<Fact, Operand>,
     /// The facts that were added, in order, each with the one that it hides.
     learnt: Vec<(Fact, Option<Operand>)>,
+    /// Whether a loop lost something that it carried after its body was numbered.
+    drops_late: bool,
 }
 
 impl<'a> Sharer<'a> {
@@ -114,6 +125,7 @@ impl<'a> Sharer<'a> {
             never_negative_zero: never_negative_zero(body),
             known: FxHashMap::default(),
             learnt: vec![],
+            drops_late: false,
         }
     }
 
@@ -317,6 +329,7 @@ impl<'a> Sharer<'a> {
         self.number_block(&mut looped.body);
         let carried = looped.carried.len();
         self.drop_unchanging(&mut looped, out);
+        self.drops_late |= carried > looped.carried.len();
         looped.body.change_operands(&mut |a| self.replace(a));
         while carried > looped.carried.len() && self.drop_unchanging_inside(&mut looped.body) {
             looped.body.change_operands(&mut |a| self.replace(a));

@@ -8,6 +8,8 @@
 //!      for j in .. { .. for x in 0..m { v = load R[(c - j) m + x]; .. } }
 //! ```
 //!
+//! If the sweep begins with the last state, which no step starts from, its line is stored behind the forward loop.
+//!
 //! Nothing reads T then but for its last state (`last_state`), and the forward loop updates its state in place, as that of
 //! a function that keeps no states. One element that is the same in all iterations is a line with m = 1. An index that is
 //! a number of the step, as a condition says, is that number. Places are made of indices, of what does not change, and
@@ -32,6 +34,8 @@ struct Kept {
     lines: Vec<Line>,
     /// The statement of the forward loop before which the numbers of the step are known.
     from: usize,
+    /// Whether the last state is read, with which no step begins.
+    reads_last: bool,
     /// The number of elements of a state.
     count: Operand,
     span: Span,
@@ -73,7 +77,8 @@ impl Updater<'_> {
         let (reader, _) = reader(rest, record.table, &looped.to)?;
         let Stmt::For(sweep) = &rest[reader.at] else { return None };
         let is_result = results.iter().any(|a| a.local() == Some(record.table));
-        if is_result || !self.is_before_a_step(&reader, looped, rest) {
+        let reads_last = !self.is_number_below(&reader, looped, rest, 0);
+        if is_result || reads_last && !self.is_number_below(&reader, looped, rest, 1) {
             return None;
         }
         let known = self.known(looped, out, rest, &reader);
@@ -85,21 +90,25 @@ impl Updater<'_> {
         let lines = lines(sweep, &reader, known)?;
         let is_needed = |x: Local| lines.iter().any(|line| line.place.needs(x));
         let from = loaded.into_iter().filter(|(x, _)| is_needed(*x)).map(|(_, at)| at).max().unwrap_or(0);
+        // What the loop loads for a step is not known for the one that is not made.
+        if reads_last && from > 0 {
+            return None;
+        }
         let Alone { count, span, dimensions } = self.alone(looped, i, record.next, out)?;
         let reads = lines.iter().map(|line| usize::from(line.length.is_some())).max().unwrap_or(0);
         let has = looped.carried[i].1.local().is_some_and(|init| self.extents.has(init, &count));
-        (has && reads < dimensions).then_some(Kept { carried: i, reader, lines, from, count, span })
+        (has && reads < dimensions).then_some(Kept { carried: i, reader, lines, from, reads_last, count, span })
     }
 
-    /// Returns whether each state that the sweep reads is one before a step: not the last one.
-    fn is_before_a_step(&mut self, reader: &Reader, looped: &For, rest: &VecDeque<Stmt>) -> bool {
+    /// Returns whether each state that the sweep reads has a number below that of the steps, or that and some more.
+    fn is_number_below(&mut self, reader: &Reader, looped: &For, rest: &VecDeque<Stmt>, more: i128) -> bool {
         let Stmt::For(sweep) = &rest[reader.at] else { return false };
         let mark = self.ranges.mark();
         rest.iter().take(reader.at).for_each(|stmt| self.ranges.learn_from(stmt));
         self.ranges.enter(&rest[reader.at], 0);
         sweep.body.stmts[..reader.load].iter().for_each(|stmt| self.ranges.learn_from(stmt));
         let (number, steps) = (self.ranges.form(&reader.number), self.ranges.form(&looped.to));
-        let past = number.minus(&steps).and_then(|form| form.shifted(1));
+        let past = number.minus(&steps).and_then(|form| form.shifted(1 - more));
         let holds = self.ranges.is_not_positive(past);
         self.ranges.back_to(mark);
         holds
@@ -134,7 +143,7 @@ impl Updater<'_> {
             if !stmts.all(|stmt| is_worked_on(stmt, b, &is_load)) {
                 continue;
             }
-            match known.fill(b, out) {
+            match self.fillings.get(&b).and_then(|filling| known.fill(filling)) {
                 Some(fill) => drop(known.fills.insert(b, fill)),
                 None if self.params.contains(&b) || is_made_here(b, out) => {}
                 None => continue,
@@ -163,11 +172,15 @@ impl Updater<'_> {
     }
 
     fn write_reads(&mut self, kept: Kept, looped: &mut For, out: &mut Vec<Stmt>, rest: &mut VecDeque<Stmt>) {
-        let Kept { carried, reader, lines, from, count, span } = kept;
+        let Kept { carried, reader, lines, from, reads_last, count, span } = kept;
         let ty = self.locals[reader.state.0 as usize].ty;
         let Stmt::For(sweep) = &mut rest[reader.at] else { return };
-        let steps = Builder { locals: self.locals }.times(&looped.to, out);
-        let [mut copies, mut rows] = [vec![], vec![]];
+        let mut build = Builder { locals: self.locals };
+        let mut steps = build.times(&looped.to, out);
+        if reads_last {
+            steps = build.op(Op::AddI, [steps, Operand::Integer(1)], out);
+        }
+        let [mut copies, mut rows, mut last] = [vec![], vec![], vec![]];
         let mut places = FxHashMap::default();
         for line in &lines {
             let mut build = Builder { locals: self.locals };
@@ -176,20 +189,35 @@ impl Updater<'_> {
             let all: Vec<Operand> = [Some(steps.clone()), length.clone()].into_iter().flatten().collect();
             let all = build.product(&all, out);
             out.push(Stmt::Memory(Memory::Alloc { buffer, count: all, span }));
-            let mut first = |number: Operand, stmts: &mut Vec<Stmt>| match &length {
-                Some(length) => build.op(Op::MulI, [number, length.clone()], stmts),
-                None => number,
-            };
-            let row = first(reader.number.clone(), &mut rows);
+            let row = first(&reader.number, length.as_ref(), self.locals, &mut rows);
             places.extend(line.loads.iter().map(|(x, index)| (*x, (buffer, row.clone(), *index))));
-            let to = first(looped.index.into(), &mut copies);
-            let state = looped.carried[carried].0.into();
-            copies.extend(copy(line, length, [&state, &count], [buffer.into(), to], self.locals));
+            for (state, stmts) in [(looped.carried[carried].0, &mut copies), (looped.results[carried], &mut last)] {
+                let to = first(&looped.index.into(), length.as_ref(), self.locals, stmts);
+                let state = state.into();
+                stmts.extend(copy(line, length.clone(), [&state, &count], [buffer.into(), to], self.locals));
+            }
         }
         sweep.body.stmts.splice(reader.load..=reader.load, rows);
         read_lines(&mut sweep.body, &places, self.locals);
         looped.body.stmts.splice(from..from, copies);
+        if reads_last {
+            let mut last = Block { stmts: last, results: vec![] };
+            last.change_operands(&mut |a| {
+                if a.local() == Some(looped.index) {
+                    *a = looped.to.clone();
+                }
+            });
+            last.stmts.into_iter().rev().for_each(|stmt| rest.push_front(stmt));
+        }
         self.ranges.know(self.locals);
+    }
+}
+
+/// Returns where the line of a state begins, by the number of the state.
+fn first(number: &Operand, length: Option<&Operand>, locals: &mut Vec<LocalInfo>, stmts: &mut Vec<Stmt>) -> Operand {
+    match length {
+        Some(length) => Builder { locals }.op(Op::MulI, [number.clone(), length.clone()], stmts),
+        None => number.clone(),
     }
 }
 
@@ -206,23 +234,47 @@ impl Known {
         stmt.blocks().for_each(|block| block.visit(&mut see));
     }
 
-    /// Returns what a buffer is filled with, by an index, if one loop fills it with numbers that operations make.
-    fn fill(&mut self, b: Local, out: &[Stmt]) -> Option<(Local, Place)> {
-        let mut uses = out.iter().filter(|stmt| stmt.mentions(b) && !is_worked_on(stmt, b, &is_load));
-        let (Some(Stmt::For(filling)), None) = (uses.next(), uses.next()) else { return None };
+    /// Returns what a loop fills a buffer with, by an index, if operations make it.
+    fn fill(&mut self, filling: &For) -> Option<(Local, Place)> {
         let is_let = |stmt: &&Stmt| matches!(stmt, Stmt::Let(..));
         let mut others = filling.body.stmts.iter().filter(|stmt| !is_let(stmt));
-        let (Some(Stmt::Memory(Memory::Store(to, at, value))), None) = (others.next(), others.next()) else {
+        let (Some(Stmt::Memory(Memory::Store(_, at, value))), None) = (others.next(), others.next()) else {
             return None;
         };
-        let is_plain = filling.carried.is_empty() && to.local() == Some(b) && at.local() == Some(filling.index);
-        if !is_plain || !is_made_here(b, out) {
+        if !filling.carried.is_empty() || at.local() != Some(filling.index) {
             return None;
         }
         filling.body.stmts.iter().for_each(|stmt| self.see(stmt));
         let value = self.place(value, &FxHashMap::from_iter([(filling.index, filling.to.clone())]))?;
         Some((filling.index, value))
     }
+}
+
+/// Returns the loops that fill buffers of Integers which nothing else changes or shows.
+pub(super) fn fillings(body: &Block, locals: &[LocalInfo]) -> FxHashMap<Local, For> {
+    let mut changes: FxHashMap<Local, usize> = FxHashMap::default();
+    let mut made = FxHashSet::default();
+    let mut found = FxHashMap::default();
+    let is_buffer = |x: &Local| locals[x.0 as usize].ty.element() == Some(Scalar::Integer.ty());
+    body.visit(&mut |stmt| {
+        if let Stmt::Memory(Memory::Alloc { buffer, .. }) = stmt {
+            made.insert(*buffer);
+        }
+        if !matches!(stmt, Stmt::Memory(Memory::Load(..))) {
+            let shown = stmt.blocks().flat_map(|block| &block.results).chain(stmt.operands());
+            shown.filter_map(Operand::local).filter(is_buffer).for_each(|x| *changes.entry(x).or_default() += 1);
+        }
+        if let Stmt::For(looped) = stmt {
+            let stored = looped.body.stmts.iter().filter_map(|stmt| match stmt {
+                Stmt::Memory(Memory::Store(b, ..)) => b.local().filter(is_buffer),
+                _ => None,
+            });
+            found.extend(stored.map(|b| (b, (**looped).clone())));
+        }
+    });
+    body.results.iter().filter_map(Operand::local).for_each(|x| *changes.entry(x).or_default() += 1);
+    found.retain(|b, _| made.contains(b) && changes.get(b) == Some(&1));
+    found
 }
 
 /// Returns what a statement loads: the result, the buffer and the index.

@@ -51,13 +51,17 @@ pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
         let ranges = Ranges::new(function);
         let params = function.params.clone();
-        Updater { locals: &mut function.locals, params, extents, ranges, may_reorder, takes }.update_in_block(body);
+        let fillings = kept_reads::fillings(body, &function.locals);
+        let locals = &mut function.locals;
+        Updater { locals, params, fillings, extents, ranges, may_reorder, takes }.update_in_block(body);
     });
 }
 
 struct Updater<'a> {
     locals: &'a mut Vec<LocalInfo>,
     params: Vec<Local>,
+    /// The loops that fill buffers of numbers.
+    fillings: FxHashMap<Local, For>,
     extents: Extents,
     ranges: Ranges,
     may_reorder: bool,

@@ -134,17 +134,38 @@ impl Elsewhere<'_> {
 
     /// Returns whether an element is passed on there, and else not used.
     fn passes_on(&mut self, block: &Block, buffer: Local, loaded: Local, nest: &Nest) -> bool {
-        let is_it = |stmt: &&Stmt| is_passing(stmt, buffer, loaded, nest);
-        let uses = |stmt: &&Stmt| stmt.mentions(loaded);
-        let mut using = block.stmts.iter().filter(uses);
-        match (using.next(), using.next()) {
-            (Some(stmt), None) if is_it(&stmt) => true,
-            (Some(Stmt::If(_, condition, then, other)), None) if condition.local() != Some(loaded) => {
-                self.in_arms(condition, [then, other], &|at, arm| at.passes_on(arm, buffer, loaded, nest))
+        let mut passed = 0;
+        for stmt in block.stmts.iter().filter(|stmt| stmt.mentions(loaded)) {
+            let is_passed = is_passing(stmt, buffer, loaded, nest)
+                || self.in_arms_of(stmt, loaded, &|at, arm| at.passes_on(arm, buffer, loaded, nest));
+            if !is_passed && !self.leaves(stmt, loaded) {
+                return false;
+            }
+            passed += usize::from(is_passed);
+        }
+        passed == 1 && !gives(block, loaded)
+    }
+
+    /// Returns whether a statement does not use an element there.
+    fn leaves(&mut self, stmt: &Stmt, loaded: Local) -> bool {
+        let leaves =
+            |at: &mut Self, arm: &Block| arm.stmts.iter().all(|stmt| at.leaves(stmt, loaded)) && !gives(arm, loaded);
+        !stmt.mentions(loaded) || self.in_arms_of(stmt, loaded, &leaves)
+    }
+
+    /// Returns whether a statement is a conditional, and something holds for the arms that may be taken there.
+    fn in_arms_of(&mut self, stmt: &Stmt, loaded: Local, holds: &dyn Fn(&mut Self, &Block) -> bool) -> bool {
+        match stmt {
+            Stmt::If(_, condition, then, other) if condition.local() != Some(loaded) => {
+                self.in_arms(condition, [then, other], holds)
             }
             _ => false,
         }
     }
+}
+
+fn gives(block: &Block, x: Local) -> bool {
+    block.results.iter().any(|a| a.local() == Some(x))
 }
 
 /// Returns whether a statement adds what was loaded to the same place.
