@@ -38,17 +38,18 @@ use starts::Starts;
 use uniform::uniform;
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    if number(cx) {
-        number(cx);
+    if number(cx, Starts::new) {
+        // A start that is chosen late is left to the next run: the passes before it know sums by their start.
+        number(cx, |_| Starts::default());
     }
 }
 
 /// Numbers a function; returns whether a loop lost something that it carried after its body was numbered.
-fn number(cx: &mut FunctionCx) -> bool {
+fn number(cx: &mut FunctionCx, starts: fn(&Block) -> Starts) -> bool {
     let (aliases, summaries) = (cx.aliases(), cx.summaries());
     let uniform = uniform(cx.function, &aliases, summaries);
     cx.rewrite(|body, function| {
-        let mut sharer = Sharer::new(&aliases, summaries, uniform, body);
+        let mut sharer = Sharer::new(&aliases, summaries, uniform, body, starts(body));
         sharer.number_block(body);
         sharer.starts.put(body, &mut function.locals);
         sharer.drops_late
@@ -113,6 +114,7 @@ impl<'a> Sharer<'a> {
         summaries: &'a [Summary],
         uniform: FxHashMap<Local, Operand>,
         body: &Block,
+        starts: Starts,
     ) -> Sharer<'a> {
         Sharer {
             times: Times::new(aliases, summaries),
@@ -121,7 +123,7 @@ impl<'a> Sharer<'a> {
             assumed: vec![],
             made: FxHashMap::default(),
             sides: Sides::default(),
-            starts: Starts::new(body),
+            starts,
             never_negative_zero: never_negative_zero(body),
             known: FxHashMap::default(),
             learnt: vec![],

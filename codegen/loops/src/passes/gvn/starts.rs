@@ -11,7 +11,8 @@
 use crate::ir::{Block, Builder, Local, LocalInfo, Op, Operand, Scalar, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Sums from -0 on.
+/// Sums from -0 on. By default none of them can be chosen.
+#[derive(Default)]
 pub(super) struct Starts {
     /// How often each local is used.
     uses: FxHashMap<Local, usize>,
