@@ -13,7 +13,7 @@ use super::LARGEST_FACTOR;
 use super::turns::{SplitCondition, asked_in};
 use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 /// The part of a loop from the largest of some places to the smallest of others.
 #[derive(Default)]
@@ -28,11 +28,11 @@ pub(super) struct Interior {
 
 /// Returns the interior of a loop, if conditions of inner loops have one.
 ///
-/// Not of a loop whose iterations follow each other, such as a fold: there a condition on both indices is one on a
-/// triangle, more often than not.
+/// Not of a loop that updates a buffer, as those of a fold do: there a condition on both indices is one on a triangle,
+/// more often than not.
 pub(super) fn interior(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Interior> {
     let wanted = asked_in(stmt, looped)?;
-    if reads_elsewhere(&looped.body) {
+    if reads_what_it_writes(&looped.body) {
         return None;
     }
     let ends = [&looped.from, &looped.to].map(|a| ranges.form(a));
@@ -152,16 +152,13 @@ impl Finder {
     }
 }
 
-/// Returns whether a block reads elements of a buffer at other places than those that it writes to.
-fn reads_elsewhere(block: &Block) -> bool {
-    let mut written: FxHashMap<Local, Vec<Operand>> = FxHashMap::default();
-    let mut read: Vec<(Local, Operand)> = Vec::new();
+/// Returns whether a block reads from a buffer that it writes to.
+fn reads_what_it_writes(block: &Block) -> bool {
+    let [mut written, mut read] = [FxHashSet::default(), FxHashSet::default()];
     block.visit(&mut |stmt| match stmt {
-        Stmt::Memory(Memory::Store(b, i, _) | Memory::Add(b, i, _)) => {
-            b.local().into_iter().for_each(|b| written.entry(b).or_default().push(i.clone()));
-        }
-        Stmt::Memory(Memory::Load(_, b, i)) => read.extend(b.local().map(|b| (b, i.clone()))),
+        Stmt::Memory(Memory::Store(b, ..) | Memory::Add(b, ..)) => written.extend(b.local()),
+        Stmt::Memory(Memory::Load(_, b, _)) => read.extend(b.local()),
         _ => {}
     });
-    read.iter().any(|(b, i)| written.get(b).is_some_and(|places| !places.iter().any(|place| place.same(i))))
+    !written.is_disjoint(&read)
 }

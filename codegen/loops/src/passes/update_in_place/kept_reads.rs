@@ -176,22 +176,24 @@ impl Updater<'_> {
         let ty = self.locals[reader.state.0 as usize].ty;
         let Stmt::For(sweep) = &mut rest[reader.at] else { return };
         let mut build = Builder { locals: self.locals };
-        let mut steps = build.times(&looped.to, out);
-        if reads_last {
-            steps = build.op(Op::AddI, [steps, Operand::Integer(1)], out);
-        }
+        let steps = build.times(&looped.to, out);
+        let states = match reads_last {
+            true => build.op(Op::AddI, [steps.clone(), Operand::Integer(1)], out),
+            false => steps.clone(),
+        };
         let [mut copies, mut rows, mut last] = [vec![], vec![], vec![]];
         let mut places = FxHashMap::default();
         for line in &lines {
             let mut build = Builder { locals: self.locals };
             let buffer = build.local(ty);
             let length = line.length.as_ref().map(|length| build.times(length, out));
-            let all: Vec<Operand> = [Some(steps.clone()), length.clone()].into_iter().flatten().collect();
+            let all: Vec<Operand> = [Some(states.clone()), length.clone()].into_iter().flatten().collect();
             let all = build.product(&all, out);
             out.push(Stmt::Memory(Memory::Alloc { buffer, count: all, span }));
             let row = first(&reader.number, length.as_ref(), self.locals, &mut rows);
             places.extend(line.loads.iter().map(|(x, index)| (*x, (buffer, row.clone(), *index))));
-            for (state, stmts) in [(looped.carried[carried].0, &mut copies), (looped.results[carried], &mut last)] {
+            let behind = reads_last.then_some((looped.results[carried], &mut last));
+            for (state, stmts) in [(looped.carried[carried].0, &mut copies)].into_iter().chain(behind) {
                 let to = first(&looped.index.into(), length.as_ref(), self.locals, stmts);
                 let state = state.into();
                 stmts.extend(copy(line, length.clone(), [&state, &count], [buffer.into(), to], self.locals));
@@ -204,7 +206,7 @@ impl Updater<'_> {
             let mut last = Block { stmts: last, results: vec![] };
             last.change_operands(&mut |a| {
                 if a.local() == Some(looped.index) {
-                    *a = looped.to.clone();
+                    *a = steps.clone();
                 }
             });
             last.stmts.into_iter().rev().for_each(|stmt| rest.push_front(stmt));
@@ -248,33 +250,6 @@ impl Known {
         let value = self.place(value, &FxHashMap::from_iter([(filling.index, filling.to.clone())]))?;
         Some((filling.index, value))
     }
-}
-
-/// Returns the loops that fill buffers of Integers which nothing else changes or shows.
-pub(super) fn fillings(body: &Block, locals: &[LocalInfo]) -> FxHashMap<Local, For> {
-    let mut changes: FxHashMap<Local, usize> = FxHashMap::default();
-    let mut made = FxHashSet::default();
-    let mut found = FxHashMap::default();
-    let is_buffer = |x: &Local| locals[x.0 as usize].ty.element() == Some(Scalar::Integer.ty());
-    body.visit(&mut |stmt| {
-        if let Stmt::Memory(Memory::Alloc { buffer, .. }) = stmt {
-            made.insert(*buffer);
-        }
-        if !matches!(stmt, Stmt::Memory(Memory::Load(..))) {
-            let shown = stmt.blocks().flat_map(|block| &block.results).chain(stmt.operands());
-            shown.filter_map(Operand::local).filter(is_buffer).for_each(|x| *changes.entry(x).or_default() += 1);
-        }
-        if let Stmt::For(looped) = stmt {
-            let stored = looped.body.stmts.iter().filter_map(|stmt| match stmt {
-                Stmt::Memory(Memory::Store(b, ..)) => b.local().filter(is_buffer),
-                _ => None,
-            });
-            found.extend(stored.map(|b| (b, (**looped).clone())));
-        }
-    });
-    body.results.iter().filter_map(Operand::local).for_each(|x| *changes.entry(x).or_default() += 1);
-    found.retain(|b, _| made.contains(b) && changes.get(b) == Some(&1));
-    found
 }
 
 /// Returns what a statement loads: the result, the buffer and the index.

@@ -17,6 +17,7 @@
 
 mod apart;
 mod delay;
+mod fillings;
 mod kept_reads;
 mod last_state;
 mod lines;
@@ -51,7 +52,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
         let ranges = Ranges::new(function);
         let params = function.params.clone();
-        let fillings = kept_reads::fillings(body, &function.locals);
+        let fillings = fillings::fillings(body, &function.locals);
         let locals = &mut function.locals;
         Updater { locals, params, fillings, extents, ranges, may_reorder, takes }.update_in_block(body);
     });
