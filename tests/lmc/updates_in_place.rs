@@ -96,7 +96,7 @@ const fn row(name: &'static str, checkpoint: Checkpoint, numbers: [[u64; 2]; 3])
     Row { name, checkpoint, value, reverse, memory }
 }
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 20] = [
     row("sine", Checkpoint::None, [[528, 2064], [9728, 71680], [592, 2192]]),
     row("sine", Checkpoint::Sqrt, [[528, 2064], [12800, 88064], [576, 2128]]),
     row("square", Checkpoint::None, [[4624, 34832], [26192, 202896], [672, 2336]]),
@@ -110,6 +110,8 @@ const ROWS: [Row; 18] = [
     row("by_conditions", Checkpoint::Auto, [[6736, 37488], [22416, 120592], [2272, 8608]]),
     row("eliminated", Checkpoint::None, [[6656, 48128], [19696, 126928], [2176, 8448]]),
     row("eliminated", Checkpoint::Sqrt, [[6656, 48128], [29112, 191360], [3072, 13520]]),
+    row("one_side", Checkpoint::None, [[6464, 36480], [19872, 104768], [1744, 6544]]),
+    row("one_side", Checkpoint::Sqrt, [[6464, 36480], [28904, 159280], [2960, 13152]]),
     row("left_looking", Checkpoint::None, [[4032, 21376], [18432, 99328], [2288, 8624]]),
     row("left_looking", Checkpoint::Auto, [[4032, 21376], [19472, 103440], [2816, 10688]]),
     row("left_looking", Checkpoint::Sqrt, [[4032, 21376], [25328, 142056], [3936, 17136]]),
@@ -133,7 +135,9 @@ fn steps_load_and_store_so_much() {
 #[test]
 fn the_derivative_is_the_same_however_few_states_it_keeps() {
     with_large_stack(|| {
-        for name in ["sine", "square", "mirrored", "right_looking", "by_conditions", "eliminated", "left_looking"] {
+        for name in
+            ["sine", "square", "mirrored", "right_looking", "by_conditions", "eliminated", "one_side", "left_looking"]
+        {
             let derivative = |checkpoint| {
                 let case = Case::new(name, checkpoint);
                 let jit = case.jit(Jit::new);

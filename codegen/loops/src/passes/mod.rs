@@ -75,7 +75,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "rectangular",
-        purpose: "tests once whether all rows of a parameter have one size, and tangents those of their primals",
+        purpose: "tests once whether rows have one size, tangents those of their primals, and matrices equal sides",
         reorders: false,
         when: ALWAYS,
         work: PassWork::Module(rectangular::run),

@@ -1,5 +1,5 @@
-//! Checks once, before the loops over the rows of a parameter, that all rows have one size, and that tangents have the
-//! sizes of their primals.
+//! Checks once, before the loops over the rows of a parameter, that all rows have one size, that tangents have the sizes of
+//! their primals, and that matrices are square which become so.
 //!
 //! ```text
 //! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
@@ -10,11 +10,15 @@
 //!   =   if likely #d is #0 { for k in 0..n carrying (s = d_x, #m = #0) { t } } else { call [jagged f](x, d_x) }
 //! ```
 //!
+//! for k in 0..n carrying (s = x, #r = #0, #c = #1) { t; yield s', #0, #0 }       #0, #1: the sizes of x
+//!   =   if likely #1 is #0 { for k in 0..n carrying (s = x, #r = #0, #c = #0) { t } } else { call [jagged f](x) }
+//!
 //! A vector of vectors may be jagged, and hardly ever is. If all rows have one size, each loop over a row has the same
 //! bounds. Then much can be done before the loop over the rows, and rows can run in lanes side by side. The original
 //! function becomes a function of its own, which hardly ever runs. The test costs little, since it is made only for
 //! functions that load the sizes of all rows anyway. A loop that carries a tangent can be updated in place if each of its
-//! states has one size, the first one among them.
+//! states has one size, the first one among them. So can one that carries a matrix, of which a program may look at one
+//! side only.
 
 use super::pass::ModuleCx;
 use crate::analyses::alias::{Aliases, Summary};
@@ -34,7 +38,10 @@ pub(super) fn run(cx: &mut ModuleCx) {
             continue;
         }
         let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &summaries), &summaries);
-        let alike = if function.carries_buffers() { function.alike.clone() } else { vec![] };
+        let mut alike = vec![];
+        if function.carries_buffers() {
+            alike.extend(function.alike.iter().copied().chain(squares(function)));
+        }
         if !rows.is_empty() || !alike.is_empty() {
             let slow = FunId(module.functions.len());
             let function = &mut module.functions[i];
@@ -102,6 +109,31 @@ fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     })
 }
 
+/// Returns the sizes of the first states of loops, each with what it has to be so that all states are square: the sides of
+/// the others are one parameter, and so is one side of the first.
+fn squares(function: &Function) -> Vec<[Local; 2]> {
+    let is_size = |x: &Local| function.params.contains(x) && function.locals[x.0 as usize].is_size;
+    let mut first: FxHashMap<Local, Operand> = FxHashMap::default();
+    let mut found = Vec::new();
+    function.body.visit(&mut |stmt| {
+        let Stmt::For(looped) = stmt else { return };
+        first.extend(looped.carried.iter().cloned());
+        let sides = looped.carried.iter().zip(&looped.body.results).map(|((_, init), next)| {
+            Some([resolved(init, &first).local().filter(is_size)?, next.local().filter(is_size)?])
+        });
+        let sides: Vec<Option<[Local; 2]>> = sides.collect();
+        for pair in sides.windows(2) {
+            match pair {
+                [Some([a, n]), Some([b, m])] if n == m && a != b && (a == n || b == n) => {
+                    found.push(if a == n { [*b, *n] } else { [*a, *n] });
+                }
+                _ => {}
+            }
+        }
+    });
+    found
+}
+
 /// Returns the loops that are in no other loop.
 fn outermost_loops(block: &Block) -> Vec<&For> {
     let mut found = Vec::new();
@@ -128,20 +160,20 @@ fn two_versions(function: &mut Function, rows: &[Rows], alike: &[[Local; 2]], sl
         sizes.insert(*buffer, first);
     }
     let mut known = FxHashMap::default();
-    for [tangent, primal] in alike {
-        let [size, of_primal] = [*tangent, *primal].map(Operand::Local);
-        let same = asker.op(Op::EqI, [size, of_primal.clone()]);
-        all = asker.both(all, same);
-        known.insert(*tangent, of_primal);
+    for sizes in alike {
+        let [size, other] = sizes.map(|x| resolved(&Operand::Local(x), &known));
+        if let Operand::Local(x) = size
+            && !size.same(&other)
+        {
+            let same = asker.op(Op::EqI, [size, other.clone()]);
+            all = asker.both(all, same);
+            known.insert(x, other);
+        }
     }
     let likely = asker.op(Op::Likely, [all]);
     let mut stmts = asker.stmts;
     drop_loads(&mut fast, &sizes, &mut known);
-    let replace = &mut |a: &mut Operand| {
-        if let Some(size) = a.local().and_then(|x| known.get(&x)) {
-            *a = Operand::clone(size);
-        }
-    };
+    let replace = &mut |a: &mut Operand| *a = resolved(a, &known);
     fast.change_operands(replace);
     function.extents.iter_mut().flat_map(|(_, sizes)| sizes).for_each(replace);
     function.row_sizes = row_sizes;
@@ -155,6 +187,15 @@ fn two_versions(function: &mut Function, rows: &[Rows], alike: &[[Local; 2]], sl
     let slow = Block { stmts: vec![call], results: given.into_iter().map(Operand::Local).collect() };
     stmts.push(Stmt::If(results.clone(), likely, fast, slow));
     function.body = Block { stmts, results: results.into_iter().map(Operand::Local).collect() };
+}
+
+/// Returns what an operand is, given what some locals are known to be.
+fn resolved(a: &Operand, known: &FxHashMap<Local, Operand>) -> Operand {
+    let mut a = a;
+    while let Some(other) = a.local().and_then(|x| known.get(&x)) {
+        a = other;
+    }
+    a.clone()
 }
 
 /// Drops the loads of sizes that are known, and notes what they are.
