@@ -143,7 +143,8 @@ impl Updater<'_> {
             if !stmts.all(|stmt| is_worked_on(stmt, b, &is_load)) {
                 continue;
             }
-            match self.fillings.get(&b).and_then(|filling| known.fill(filling)) {
+            let filling = self.fillings.get(&b).filter(|_| self.filled.contains(&b));
+            match filling.and_then(|filling| known.fill(filling)) {
                 Some(fill) => drop(known.fills.insert(b, fill)),
                 None if self.params.contains(&b) || is_made_here(b, out) => {}
                 None => continue,

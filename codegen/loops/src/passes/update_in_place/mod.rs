@@ -38,7 +38,7 @@ use crate::analyses::ranges::Ranges;
 use crate::analyses::scopes::{keeps_memory, released};
 use crate::analyses::worked_on::{is_any, is_worked_on};
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use step::{Change, Step};
 
@@ -54,7 +54,8 @@ pub(super) fn run(cx: &mut FunctionCx) {
         let params = function.params.clone();
         let fillings = fillings::fillings(body, &function.locals);
         let locals = &mut function.locals;
-        Updater { locals, params, fillings, extents, ranges, may_reorder, takes }.update_in_block(body);
+        let filled = FxHashSet::default();
+        Updater { locals, params, fillings, filled, extents, ranges, may_reorder, takes }.update_in_block(body);
     });
 }
 
@@ -63,6 +64,8 @@ struct Updater<'a> {
     params: Vec<Local>,
     /// The loops that fill buffers of numbers.
     fillings: FxHashMap<Local, For>,
+    /// The buffers that such a loop has filled before this place, in this block or one around it.
+    filled: FxHashSet<Local>,
     extents: Extents,
     ranges: Ranges,
     may_reorder: bool,
@@ -82,6 +85,7 @@ impl Updater<'_> {
     fn update_in_block(&mut self, block: &mut Block) {
         let mut rest: VecDeque<Stmt> = std::mem::take(&mut block.stmts).into();
         let mut out = Vec::with_capacity(rest.len());
+        let mut filled_here = Vec::new();
         while let Some(mut stmt) = rest.pop_front() {
             self.ranges.know(self.locals);
             for i in 0..stmt.blocks().count() {
@@ -101,8 +105,15 @@ impl Updater<'_> {
                 self.log_loop(looped, &mut out, &mut rest, &block.results);
             }
             self.ranges.learn_from(&stmt);
+            if let Stmt::For(looped) = &stmt {
+                let fills = self.fillings.iter().filter(|(_, filling)| filling.index == looped.index);
+                let buffers: Vec<Local> = fills.map(|(b, _)| *b).collect();
+                self.filled.extend(&buffers);
+                filled_here.extend(buffers);
+            }
             out.push(stmt);
         }
+        self.filled.retain(|b| !filled_here.contains(b));
         block.stmts = out;
     }
 
