@@ -106,14 +106,14 @@ impl Updater<'_> {
             }
             self.ranges.learn_from(&stmt);
             if let Stmt::For(looped) = &stmt {
-                let fills = self.fillings.iter().filter(|(_, filling)| filling.index == looped.index);
-                let buffers: Vec<Local> = fills.map(|(b, _)| *b).collect();
-                self.filled.extend(&buffers);
-                filled_here.extend(buffers);
+                let stored = looped.body.stmts.iter().filter_map(Stmt::writes);
+                filled_here.extend(stored.filter(|b| self.fillings.contains_key(b) && self.filled.insert(*b)));
             }
             out.push(stmt);
         }
-        self.filled.retain(|b| !filled_here.contains(b));
+        for b in filled_here {
+            self.filled.remove(&b);
+        }
         block.stmts = out;
     }
 
