@@ -46,6 +46,9 @@ pub enum ErrorKind {
     /// Calls nested deeper than the interpreter admits.
     #[error("recursion too deep: calls are nested more than {0} deep")]
     RecursionTooDeep(usize),
+    /// More operators than the naive evaluator was allowed to apply.
+    #[error("the evaluation takes more than {0} steps")]
+    TooLong(u64),
     /// A sum over nothing whose zero has no known shape.
     #[error("the sum over nothing has no known shape; `(sumbuild w n f)` has that of `w`")]
     ShapeUnknown,

@@ -11,6 +11,9 @@ pub struct Evaluator<'a> {
     pub(super) program: &'a Program,
     pub(super) output: RefCell<Box<dyn Write + 'a>>,
     pub(super) depth: Cell<usize>,
+    /// The operators that may be applied, and those that are left of them.
+    longest: u64,
+    left: Cell<u64>,
     /// What is traced; none where no number has a place.
     pub(super) recorder: RefCell<Option<Recorder>>,
 }
@@ -19,7 +22,32 @@ impl<'a> Evaluator<'a> {
     /// Returns an evaluator whose `print` writes to `output`.
     pub fn new(program: &'a Program, output: impl Write + 'a) -> Evaluator<'a> {
         let output = RefCell::new(Box::new(output) as Box<dyn Write + 'a>);
-        Evaluator { program, output, depth: Cell::new(0), recorder: RefCell::new(None) }
+        let (depth, left, recorder) = (Cell::new(0), Cell::new(u64::MAX), RefCell::new(None));
+        Evaluator { program, output, depth, longest: u64::MAX, left, recorder }
+    }
+
+    /// Returns the evaluator, which stops after so many applications of operators and of linear maps. Maps that are made
+    /// of one map twice are applied along every path, which takes exponentially long.
+    pub fn stopping_after(self, steps: u64) -> Evaluator<'a> {
+        Evaluator { longest: steps, left: Cell::new(steps), ..self }
+    }
+
+    /// Returns how many operators and linear maps were applied.
+    pub fn steps(&self) -> u64 {
+        self.longest - self.left.get()
+    }
+
+    /// Counts an application of an operator.
+    ///
+    /// Errors: there were too many.
+    pub(super) fn step(&self) -> Result<(), RuntimeError> {
+        match self.left.get().checked_sub(1) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(())
+            }
+            None => fail(ErrorKind::TooLong(self.longest)),
+        }
     }
 }
 

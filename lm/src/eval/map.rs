@@ -27,6 +27,7 @@ impl Map {
 
     /// Returns `m ⊙ x`.
     pub fn apply(&self, cx: &Evaluator, x: &Val) -> Outcome {
+        cx.step()?;
         (self.forward)(cx, x)
     }
 

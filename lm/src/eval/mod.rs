@@ -7,7 +7,7 @@
 //! [[op(e1, ..)]] env = op([[e1]] env, ..)       from left to right
 //! ```
 //!
-//! There are no destinations, no plans, no values changed in place and no counts. A function is a Rust
+//! There are no destinations, no plans and no values changed in place. A function is a Rust
 //! closure. A linear map is one, too; its transpose follows from the law of adjoints alone, see `eval/map.rs`.
 //!
 //! [`Evaluator::trace`] evaluates dual numbers: each Float comes with its Delta term, see `eval/dual.rs`.

@@ -86,6 +86,7 @@ impl Evaluator<'_> {
                 false => fail(ErrorKind::AssertFailed).map_err(|error| located(error, e.span())),
             },
             Kind::App(op, args) => {
+                self.step()?;
                 let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<Val>, _>>()?;
                 self.app(e, op, args, values).map_err(|error| located(error, e.span()))
             }
