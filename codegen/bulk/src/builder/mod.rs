@@ -243,13 +243,29 @@ impl Builder {
             _ if key.is_none() => self.scopes.len() - 1,
             // Before a loop there may be no such element, where the loop has no steps.
             Op::At(_) | Op::Slice(_) | Op::Gather(_) if self.for_derivation => self.scopes.len() - 1,
-            _ => floor.max(of(&args)).max(of(&dims)),
+            _ => floor.max(of(&args)).max(of(&dims)).max(self.depth_of_equal_sizes(&args)),
         };
         let id = self.push(op, args, scalar, dims, depth, true);
         if let Some(key) = key {
             self.learn(key, id, depth);
         }
         id
+    }
+
+    /// Returns the depth of the innermost block whose checks say that sizes of arguments are those that stand for them.
+    fn depth_of_equal_sizes(&self, args: &[Id]) -> usize {
+        let is_replaced = |scope: &Scope, size: &Id| {
+            let mut size = *size;
+            loop {
+                match self.same.get(&size) {
+                    None => return false,
+                    Some(_) if scope.sizes.contains(&size) => return true,
+                    Some(&other) => size = other,
+                }
+            }
+        };
+        let sizes = || args.iter().flat_map(|id| &self.node(*id).dims);
+        self.scopes.iter().rposition(|scope| sizes().any(|size| is_replaced(scope, size))).unwrap_or(0)
     }
 
     fn learn(&mut self, key: Key, id: Id, depth: usize) {
