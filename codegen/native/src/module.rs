@@ -57,10 +57,10 @@ pub fn compile(
     let target = Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
-    let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    let keeps_order = options.math == Math::Exact;
+    let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries, keeps_order))?;
     loops.vectors = options.lanes.vectors_for(target.doubles());
     loops.forward = options.forward;
-    loops.keeps_order = options.math == Math::Exact;
     specialise(&mut loops, program, &entries, &options.specialise)?;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.

@@ -151,14 +151,8 @@ impl Plan {
 /// Returns the plan for a block that is evaluated into `root`.
 pub fn plan(block: &Expr, root: &Destination, unread: Unread) -> Plan {
     let (bindings, result) = block.as_block();
-    let is_sum = |b: &&Binding| b.rhs.args_of_prim(Prim::SumBuild).is_some();
-    let mut planner = Planner {
-        uses: FxHashMap::default(),
-        claims: Claims::default(),
-        bound: FxHashMap::default(),
-        unread,
-        sums: bindings.iter().filter(is_sum).flat_map(|b| b.pattern.vars()).map(Var::id).collect(),
-    };
+    let mut planner =
+        Planner { uses: FxHashMap::default(), claims: Claims::default(), bound: FxHashMap::default(), unread };
     planner.collect_uses(block, false);
     for (i, b) in bindings.iter().enumerate() {
         planner.bound.extend(b.pattern.vars().iter().map(|x| (x.id(), i)));
@@ -202,8 +196,6 @@ struct Planner {
     bound: FxHashMap<u32, usize>,
     /// The rule for values that go nowhere.
     unread: Unread,
-    /// The variables of the block that are sums.
-    sums: FxHashSet<u32>,
 }
 
 impl Planner {
@@ -271,8 +263,7 @@ impl Planner {
     /// Claims the parts that `e`, which goes to the destination, adds there.
     fn consume(&mut self, e: &Expr, destination: &Destination) {
         // Values of a fixed shape are best held in registers.
-        let is_tuple = e.args_of(&Op::Tuple).is_some();
-        if destination.is_own() || e.ty().has_fixed_shape() && !is_tuple {
+        if destination.is_own() || e.ty().has_fixed_shape() {
             return;
         }
         if let Some((x, path)) = selection(e) {
@@ -290,7 +281,7 @@ impl Planner {
                 self.choose(&args[0], yes, no);
             }
             Kind::App(Op::Tuple, parts) => {
-                parts.iter().enumerate().for_each(|(i, part)| self.part(part, destination.component(i + 1)));
+                parts.iter().enumerate().for_each(|(i, part)| self.consume(part, &destination.component(i + 1)));
             }
             // Where a tensor goes back to the caller, both terms would have to, to be added there.
             Kind::App(Op::Prim(Prim::Add), args) if destination.is_added_to(e.ty(), self.unread) => {
@@ -308,18 +299,6 @@ impl Planner {
 }
 
 impl Planner {
-    /// Claims what a component of a tuple adds to its destination. In normal form a sum of numbers has a name there. It
-    /// is added term by term, as a sum without a name is: so the value beside a derivative has the order of the value
-    /// alone.
-    fn part(&mut self, part: &Expr, destination: Destination) {
-        match part.as_var() {
-            Some(x) if part.ty().has_fixed_shape() && self.sums.contains(&x.id()) => {
-                self.claims.entry(x.id()).or_default().push(Claim { path: Path::new(), destination, uses: 1 });
-            }
-            _ => self.consume(part, &destination),
-        }
-    }
-
     /// Merges the claims of both branches of a conditional.
     fn choose(&mut self, c: &Expr, yes: Claims, no: Claims) {
         let mut merged: IndexMap<(u32, Path), [Vec<Claim>; 2]> = IndexMap::new();

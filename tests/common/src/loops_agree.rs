@@ -126,9 +126,8 @@ impl Case {
     /// Panics where a call differs.
     pub fn agrees(&self, way: Way, tally: &mut Tally) {
         let program = self.pipeline.program();
-        let (mut module, _) = lower(program, &self.entries).unwrap_or_else(|error| panic!("{error}"));
+        let (mut module, _) = lower(program, &self.entries, way.keeps_order).unwrap_or_else(|error| panic!("{error}"));
         module.vectors = Vectors { floats: 4, lanes: way.lanes };
-        module.keeps_order = way.keeps_order;
         let passes = Selection::All.passes(Checks::default()).expect("all passes are known");
         let (mut text, mut analyses) = (module.to_string(), Analyses::default());
         self.all_agree(&module, way, "lowering", tally);
@@ -149,9 +148,9 @@ impl Case {
     ///
     /// Panics where a call differs.
     pub fn agrees_by_each_pass_alone(&self, way: Way, tally: &mut Tally) {
-        let (mut lowered, _) = lower(self.pipeline.program(), &self.entries).unwrap_or_else(|error| panic!("{error}"));
+        let lowered = lower(self.pipeline.program(), &self.entries, way.keeps_order);
+        let (mut lowered, _) = lowered.unwrap_or_else(|error| panic!("{error}"));
         lowered.vectors = Vectors { floats: 4, lanes: way.lanes };
-        lowered.keeps_order = way.keeps_order;
         let text = lowered.to_string();
         for pass in PASSES {
             let mut module = lowered.clone();

@@ -326,8 +326,7 @@ impl Plan<'_> {
         let compile = || Jit::new(pipeline.program(), &entries, &info, &unoptimised());
         let jit = self.natively.then(|| compile_time::limited(compile));
         let jit = jit.transpose().map_err(|error| error.to_string())?;
-        let (mut module, _) = lower(pipeline.program(), &entries).map_err(|error| error.to_string())?;
-        module.keeps_order = true;
+        let (mut module, _) = lower(pipeline.program(), &entries, true).map_err(|error| error.to_string())?;
         let ran = loops::passes::run(&mut module, &Selection::All, Checks::default(), &Timings::default());
         ran.map_err(|error| error.to_string())?;
         let subject =

@@ -178,6 +178,11 @@ impl Body<'_> {
 
     /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
     fn lower_sum_into(&mut self, e: &Expr, args: &[Expr], target: &Sink) -> Lowered {
+        // A sum of numbers is finished before it is added. Where the order is free, one register does for both.
+        if self.wanted.keeps_order && e.ty().has_fixed_shape() {
+            let value = self.lower_value(e)?;
+            return self.distribute(&value, target);
+        }
         let inner = match (args, target) {
             ([_, _], Sink::Add(_)) => target.clone(),
             ([_, _], _) => {

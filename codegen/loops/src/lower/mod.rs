@@ -56,10 +56,11 @@ use std::rc::Rc;
 /// The C interface of an entry, or the type that has no form in C.
 pub type Outside = Result<Interface, Type>;
 
-/// Returns the loops of the entries, which come first and in order, of all that they call, and of what C calls.
+/// Returns the loops of the entries, which come first and in order, of all that they call, and of what C calls. They add
+/// up terms in the order of the program, if they are to keep it.
 ///
 /// Errors: an entry or a called function is not defined; an operation is not supported.
-pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outside>), Error> {
+pub fn lower(program: &Program, entries: &[FunName], keeps_order: bool) -> Result<(Module, Vec<Outside>), Error> {
     let externals = program.externals.keys().cloned().collect();
     let derived = program.defs.keys().filter(|name| program.is_derived(name)).cloned().collect();
     let mut wanted = Worklist {
@@ -70,12 +71,13 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
         sizes: Rc::new(Sizes::new(program)),
         first_terms: Rc::new(FirstTerms::of(program)),
         supply: program.supply.clone(),
+        keeps_order,
     };
     for name in entries {
         let checked = wanted.checked(program, name);
         wanted.id(&checked, SinkForm::Own);
     }
-    let mut module = Module::default();
+    let mut module = Module { keeps_order, ..Module::default() };
     let pieces = in_pieces(program, entries);
     pieces.keys().for_each(|name| {
         wanted.id(name, SinkForm::Own);
@@ -147,6 +149,8 @@ struct Worklist {
     sizes: Rc<Sizes>,
     first_terms: Rc<FirstTerms>,
     supply: Supply,
+    /// Whether sums are added up in the order of the program.
+    keeps_order: bool,
 }
 
 impl Worklist {

@@ -17,6 +17,7 @@ use crate::derive::forms::{smallest, without_unused_maps};
 use crate::derive::postcondition::Facts;
 use indexmap::IndexMap;
 use lm::law::{is_free_to_copy, is_spread, sum};
+use lm::notation::ks;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
@@ -56,7 +57,12 @@ fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Resu
             cx.context.spaces.bind(x, &b.rhs);
         }
     }
-    let from = cx.context.spaces.codomain(result).expect("the shape of a map's result is known");
+    let Some(from) = cx.context.spaces.codomain(result) else {
+        // What shows it is bound within the map: a block that was inlined there.
+        let flat = floated(body);
+        assert!(flat != *body, "a map whose result has no known shape: {}", ks::expr(result, 100));
+        return if cx.rewrites.may("let-let") { closed(&flat, to, strategy, cx) } else { Ok(transposed(body)) };
+    };
     let to = cx.context.spaces.domain(result).unwrap_or(to);
     let start = Expr::prim(Prim::LmOne, [from.clone()]);
     let mut pass = Transpose { strategy, cx, from, to };
@@ -66,6 +72,33 @@ fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Resu
     let result = sum(std::mem::take(&mut scope.direct)).unwrap_or(zero);
     let result = pass.normal(&result, &mut scope)?;
     Ok(Expr::block(scope.out, result))
+}
+
+/// Returns a block of maps with the bindings of the blocks that its maps are made of.
+fn floated(block: &Expr) -> Expr {
+    let (bindings, result) = block.as_block();
+    let mut out = Vec::new();
+    for b in bindings {
+        let rhs = float(&b.rhs, &mut out);
+        out.push(Binding { pattern: b.pattern.clone(), rhs });
+    }
+    let result = float(result, &mut out);
+    Expr::block(out, result)
+}
+
+/// Returns a map without the blocks in it. Their bindings go to `out`.
+fn float(m: &Expr, out: &mut Vec<Binding>) -> Expr {
+    match m.kind() {
+        Kind::Let(bindings, body) => {
+            bindings.iter().for_each(|b| {
+                let rhs = float(&b.rhs, out);
+                out.push(Binding { pattern: b.pattern.clone(), rhs });
+            });
+            float(body, out)
+        }
+        Kind::App(Op::Prim(_), _) if m.ty().as_lm().is_some() => m.map_children(|part| float(part, out)),
+        _ => m.clone(),
+    }
 }
 
 struct Transpose<'a, 'b> {
