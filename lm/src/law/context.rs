@@ -3,9 +3,10 @@
 use crate::facts::Facts;
 use crate::prim::Prim;
 use crate::scope::free_variables;
-use crate::term::{Expr, Fun, Kind, Op, Var};
+use crate::term::{Binding, Expr, Fun, Kind, Op, Pattern, Var};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// What is known where a law is applied.
@@ -46,12 +47,61 @@ impl Spaces {
 
     /// Returns a witness of a linear map's domain, when it can be told from the map.
     pub fn domain(&self, m: &Expr) -> Option<Expr> {
-        self.space(m, m.ty().as_lm()?.0, true)
+        self.within(None, &[], &Known::default()).domain(m)
     }
 
     /// Returns a witness of a linear map's codomain, when it can be told from the map.
     pub fn codomain(&self, m: &Expr) -> Option<Expr> {
+        self.within(None, &[], &Known::default()).codomain(m)
+    }
+
+    fn within<'a>(&'a self, outer: Option<&'a Within<'a>>, bindings: &'a [Binding], known: &'a Known) -> Within<'a> {
+        Within { spaces: self, outer, bindings, known }
+    }
+}
+
+/// The spaces of variables that blocks in a map bind, once they were asked for: domain and codomain.
+type Known = RefCell<FxHashMap<(u32, bool), Option<Expr>>>;
+
+/// The place of a map within blocks of another.
+#[derive(Clone, Copy)]
+struct Within<'a> {
+    spaces: &'a Spaces,
+    outer: Option<&'a Within<'a>>,
+    /// The bindings of the innermost block.
+    bindings: &'a [Binding],
+    known: &'a Known,
+}
+
+impl Within<'_> {
+    fn domain(&self, m: &Expr) -> Option<Expr> {
+        self.space(m, m.ty().as_lm()?.0, true)
+    }
+
+    fn codomain(&self, m: &Expr) -> Option<Expr> {
         self.space(m, m.ty().as_lm()?.1, false)
+    }
+
+    /// Returns the space of a variable: as it was bound, or that of the map that a block around binds to it.
+    fn of_variable(&self, x: &Var, ty: &Type, of_domain: bool) -> Option<Expr> {
+        if let Some(spaces) = self.spaces.0.get(&x.id()) {
+            return spaces[usize::from(!of_domain)].clone();
+        }
+        let key = (x.id(), of_domain);
+        if let Some(space) = self.known.borrow().get(&key) {
+            return space.clone();
+        }
+        let is_its = |b: &&Binding| matches!(&b.pattern, Pattern::Var(y) if y == x);
+        let mut within = self;
+        let binding = loop {
+            match within.bindings.iter().find(is_its) {
+                Some(binding) => break binding,
+                None => within = within.outer?,
+            }
+        };
+        let space = within.space(&binding.rhs, ty, of_domain);
+        self.known.borrow_mut().insert(key, space.clone());
+        space
     }
 
     fn space(&self, m: &Expr, ty: &Type, of_domain: bool) -> Option<Expr> {
@@ -59,7 +109,7 @@ impl Spaces {
             return Some(Expr::dummy(ty.clone()));
         }
         let (p, args) = match m.kind() {
-            Kind::Var(x) => return self.0.get(&x.id())?[usize::from(!of_domain)].clone(),
+            Kind::Var(x) => return self.of_variable(x, ty, of_domain),
             Kind::App(Op::Prim(p), args) => (p, args),
             Kind::App(Op::LmGet(i, _), args) => {
                 return Some(if of_domain { args[0].clone() } else { Expr::get(*i, args[0].clone()) });
@@ -72,7 +122,8 @@ impl Spaces {
             Kind::App(Op::JacobianAt(_), args) => return Some(args[if of_domain { 1 } else { 2 }].clone()),
             Kind::Let(bindings, body) => {
                 let bound: Vec<&Var> = bindings.iter().flat_map(|b| b.pattern.vars()).collect();
-                return self.space_outside(body, ty, of_domain, &bound);
+                let within = self.spaces.within(Some(self), bindings, self.known);
+                return within.space_outside(body, ty, of_domain, &bound);
             }
             Kind::App(Op::If, args) => {
                 return match [&args[1], &args[2]].map(|branch| self.space(branch, ty, of_domain)) {
