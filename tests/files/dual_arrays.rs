@@ -3,7 +3,7 @@
 //! found is shown. Programs without a form are refused by E310 to E319: `tests/cases/dual_arrays.txt` has a row for each
 //! program with such functions.
 
-use super::derivations::{Functions, checkable, derivatives, is_close};
+use super::derivations::{Functions, checkable, derivatives, is_close, point};
 use super::each::{self, Outcome, alone};
 use common::cost::{call, pipeline};
 use common::random::{cases, seed};
@@ -37,6 +37,7 @@ pub fn tests() -> Vec<Trial> {
     tests.extend(alone!(
         "dual_arrays": of_random_programs, what_is_not_computed_has_no_derivative,
         derivatives_stop_at_an_index_out_of_range, each_row_of_refusals_has_its_program,
+        where_the_default_has_no_number_the_forward_derivative_tells,
     ));
     tests
 }
@@ -69,6 +70,7 @@ fn compare(text: &str, functions: Functions) -> Result<Tally, String> {
         match (wanted, found) {
             (Err(_), _) => {}
             (Ok(wanted), Ok(found)) if is_close(wanted, found) => tally.compared += 1,
+            (Ok(wanted), Ok(found)) if is_gradient(text, name, wanted, found) => tally.compared += 1,
             (Ok(wanted), Ok(found)) => return Err(format!("{name}: {wanted} and {found}")),
             (Ok(_), Err(why)) if why.starts_with("E31") => *tally.refused.entry(why[..4].to_string()).or_default() += 1,
             (Ok(_), Err(why)) if is_of_sizes(why) => tally.stopped += 1,
@@ -76,6 +78,47 @@ fn compare(text: &str, functions: Functions) -> Result<Tally, String> {
         }
     }
     Ok(tally)
+}
+
+/// Returns whether `found` is the gradient by the default forward derivative, where `wanted`, of the reverse one, is no
+/// number: a cotangent that is zero there met an infinite partial derivative (`docs/design.md`, "Known limits").
+fn is_gradient(text: &str, name: &FunName, wanted: &Value, found: &Value) -> bool {
+    let found = match (name.derivative(), found) {
+        (Some(Derivative::Rev), cotangent) => cotangent,
+        (Some(Derivative::Vjp), Value::Tuple(both)) => &both[1],
+        _ => return false,
+    };
+    let numbers = |floats: Vec<f64>| Value::Tuple(floats.into_iter().map(Value::Float).collect());
+    let by_directions = || lmc::with_large_stack(|| gradient_by_directions(text, &name.without_derivatives(1)));
+    wanted.floats().iter().any(|x| x.is_nan())
+        && by_directions().is_some_and(|gradient| is_close(&numbers(gradient), &numbers(found.floats())))
+}
+
+/// Returns the cotangent of a function's argument by the forward derivative along each direction in turn.
+fn gradient_by_directions(text: &str, f: &FunName) -> Option<Vec<f64>> {
+    let mut p = pipeline(text, Derivation::default()).ok()?;
+    let (point, value) = point(&p, f)?;
+    let mut random = Random::new(1);
+    let (ds, dr) = (random.direction(&point), random.direction(&value));
+    let forward = f.derived(Derivative::Fwd);
+    p.require(&forward).ok()?;
+    let along = |number: usize| {
+        let (dy, _) = call(&p, &forward, &[point.clone(), unit(&ds, &mut (0..).map(|k| k == number))]).ok()?;
+        Some(dy.floats().iter().zip(dr.floats()).map(|(dy, dr)| dy * dr).sum())
+    };
+    (0..ds.floats().len()).map(along).collect()
+}
+
+/// Returns a tangent like another, with 1 for the numbers of which that is told, and 0 for the others.
+fn unit(like: &Value, is_one: &mut dyn Iterator<Item = bool>) -> Value {
+    match like {
+        Value::Float(_) => Value::Float(if is_one.next() == Some(true) { 1.0 } else { 0.0 }),
+        Value::Tuple(parts) => Value::Tuple(parts.iter().map(|part| unit(part, is_one)).collect()),
+        Value::Tensor(t) => {
+            Value::Tensor(t.with(t.elements().iter().map(|element| unit(element, is_one)).collect()).into())
+        }
+        other => other.clone(),
+    }
 }
 
 /// Returns whether an error at run time is one of sizes, or of an empty array.
@@ -176,6 +219,23 @@ fn derivatives_stop_at_an_index_out_of_range() {
         assert!(why.contains("index 7 is out of range for size 2"), "{name}: {why}");
         assert!(call(&p, &name, &[point(1), direction]).is_ok(), "{name}");
     }
+}
+
+/// The reverse derivative has 0 times an infinite partial derivative there, and the forward one has zero.
+fn where_the_default_has_no_number_the_forward_derivative_tells() {
+    let text = "(def f Float ((t : Float) (s : Float)) (min (asin t) (mul s s)))
+      (def point (Tuple Float Float) (n : Integer) (tuple 1.5 0.5))";
+    let f = FunName::base("f");
+    let of = |derivation| derivatives(text, derivation, &|_| vec![f.clone()]).expect("it derives");
+    let [all, others] = [Derivation::default(), Derivation::DualArrays].map(of);
+    let (name, wanted) = &all[1];
+    let (wanted, found) = (wanted.as_ref().expect("a value"), others[1].1.as_ref().expect("a value"));
+    assert!(wanted.floats()[0].is_nan() && found.floats()[0] == 0.0 && found.floats()[1] != 0.0, "{wanted} {found}");
+    assert!(is_gradient(text, name, wanted, found));
+    let changed = unit(found, &mut [false, true].into_iter());
+    assert!(!is_gradient(text, name, wanted, &changed), "{changed}");
+    assert!(!is_gradient(text, name, found, &changed), "numbers are held to numbers");
+    assert_eq!(compare(text, &|_| vec![f.clone()]).map(|tally| tally.compared), Ok(4));
 }
 
 fn of_random_programs() {
