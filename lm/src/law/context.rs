@@ -125,6 +125,7 @@ impl Within<'_> {
                 let within = self.spaces.within(Some(self), bindings, self.known);
                 return within.space_outside(body, ty, of_domain, &bound);
             }
+            Kind::App(Op::Assert, args) => return self.space(&args[1], ty, of_domain),
             Kind::App(Op::If, args) => {
                 return match [&args[1], &args[2]].map(|branch| self.space(branch, ty, of_domain)) {
                     // A witness may be what only its branch has.

@@ -48,10 +48,6 @@ pub fn transpose_from(
 /// Transposes a block of maps that uses no map bound outside. Its domain is like `to`, if the maps do not tell.
 fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
     let (bindings, result) = body.as_block();
-    let is_allowed = if bindings.is_empty() { !cx.rewrites.is_spent() } else { cx.rewrites.may("transpose-let") };
-    if !is_allowed {
-        return Ok(transposed(body));
-    }
     for b in bindings {
         if let (Pattern::Var(x), Some(_)) = (&b.pattern, b.rhs.ty().as_lm()) {
             cx.context.spaces.bind(x, &b.rhs);
@@ -63,6 +59,10 @@ fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Resu
         assert!(flat != *body, "a map whose result has no known shape: {}", ks::expr(result, 100));
         return if cx.rewrites.may("let-let") { closed(&flat, to, strategy, cx) } else { Ok(transposed(body)) };
     };
+    let is_allowed = if bindings.is_empty() { !cx.rewrites.is_spent() } else { cx.rewrites.may("transpose-let") };
+    if !is_allowed {
+        return Ok(transposed(body));
+    }
     let to = cx.context.spaces.domain(result).unwrap_or(to);
     let start = Expr::prim(Prim::LmOne, [from.clone()]);
     let mut pass = Transpose { strategy, cx, from, to };
