@@ -5,7 +5,7 @@
 
 use super::derivations::{Functions, checkable, derivatives, is_close, point};
 use super::each::{self, Outcome, alone};
-use common::cost::{call, pipeline};
+use common::cost::{arguments, call, pipeline};
 use common::random::{cases, seed};
 use common::shrink::smallest;
 use common::{files, generate_scaled, oracle};
@@ -80,7 +80,7 @@ fn compare(text: &str, functions: Functions) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// Returns whether `found` is the gradient by the default forward derivative, where `wanted`, of the reverse one, is no
+/// Returns whether `found` is the gradient by default forward derivatives, where `wanted`, of the reverse one, is no
 /// number: a cotangent that is zero there met an infinite partial derivative (`docs/design.md`, "Known limits").
 fn is_gradient(text: &str, name: &FunName, wanted: &Value, found: &Value) -> bool {
     let found = match (name.derivative(), found) {
@@ -88,37 +88,29 @@ fn is_gradient(text: &str, name: &FunName, wanted: &Value, found: &Value) -> boo
         (Some(Derivative::Vjp), Value::Tuple(both)) => &both[1],
         _ => return false,
     };
-    let numbers = |floats: Vec<f64>| Value::Tuple(floats.into_iter().map(Value::Float).collect());
-    let by_directions = || lmc::with_large_stack(|| gradient_by_directions(text, &name.without_derivatives(1)));
+    let by_columns = || lmc::with_large_stack(|| gradient_by_columns(text, &name.without_derivatives(1)));
     wanted.floats().iter().any(|x| x.is_nan())
-        && by_directions().is_some_and(|gradient| is_close(&numbers(gradient), &numbers(found.floats())))
+        && by_columns().is_some_and(|gradient| is_close(&numbers(gradient), &numbers(found.floats())))
 }
 
-/// Returns the cotangent of a function's argument by the forward derivative along each direction in turn.
-fn gradient_by_directions(text: &str, f: &FunName) -> Option<Vec<f64>> {
+/// Returns the cotangent of a function's argument by its Jacobian, which has a row for each number of the result.
+fn gradient_by_columns(text: &str, f: &FunName) -> Option<Vec<f64>> {
     let mut p = pipeline(text, Derivation::default()).ok()?;
     let (point, value) = point(&p, f)?;
     let mut random = Random::new(1);
     let (ds, dr) = (random.direction(&point), random.direction(&value));
-    let forward = f.derived(Derivative::Fwd);
-    p.require(&forward).ok()?;
-    let along = |number: usize| {
-        let (dy, _) = call(&p, &forward, &[point.clone(), unit(&ds, &mut (0..).map(|k| k == number))]).ok()?;
-        Some(dy.floats().iter().zip(dr.floats()).map(|(dy, dr)| dy * dr).sum())
-    };
-    (0..ds.floats().len()).map(along).collect()
+    let jacobian = f.derived(Derivative::JacFwd);
+    p.require(&jacobian).ok()?;
+    let partials = call(&p, &jacobian, &arguments(&p, f, &point)).ok()?.0.floats();
+    let mut gradient = vec![0.0; ds.floats().len()];
+    for (row, dr) in partials.chunks(gradient.len().max(1)).zip(dr.floats()) {
+        gradient.iter_mut().zip(row).for_each(|(sum, partial)| *sum += dr * partial);
+    }
+    Some(gradient)
 }
 
-/// Returns a tangent like another, with 1 for the numbers of which that is told, and 0 for the others.
-fn unit(like: &Value, is_one: &mut dyn Iterator<Item = bool>) -> Value {
-    match like {
-        Value::Float(_) => Value::Float(if is_one.next() == Some(true) { 1.0 } else { 0.0 }),
-        Value::Tuple(parts) => Value::Tuple(parts.iter().map(|part| unit(part, is_one)).collect()),
-        Value::Tensor(t) => {
-            Value::Tensor(t.with(t.elements().iter().map(|element| unit(element, is_one)).collect()).into())
-        }
-        other => other.clone(),
-    }
+fn numbers(floats: Vec<f64>) -> Value {
+    Value::Tuple(floats.into_iter().map(Value::Float).collect())
 }
 
 /// Returns whether an error at run time is one of sizes, or of an empty array.
@@ -232,7 +224,7 @@ fn where_the_default_has_no_number_the_forward_derivative_tells() {
     let (wanted, found) = (wanted.as_ref().expect("a value"), others[1].1.as_ref().expect("a value"));
     assert!(wanted.floats()[0].is_nan() && found.floats()[0] == 0.0 && found.floats()[1] != 0.0, "{wanted} {found}");
     assert!(is_gradient(text, name, wanted, found));
-    let changed = unit(found, &mut [false, true].into_iter());
+    let changed = numbers(found.floats().iter().map(|x| x + 0.5).collect());
     assert!(!is_gradient(text, name, wanted, &changed), "{changed}");
     assert!(!is_gradient(text, name, found, &changed), "numbers are held to numbers");
     assert_eq!(compare(text, &|_| vec![f.clone()]).map(|tally| tally.compared), Ok(4));

@@ -209,13 +209,11 @@ impl Interpreter<'_> {
                 let place = self.element(place, &args[1], env).map_err(|error| located(error, e.span()))?;
                 self.eval_into(&args[2], env, &Target::Add(place), planned)
             }
-            // A sum of numbers is finished before it is added, whether it has a name or not.
-            (Prim::SumBuild, _) if e.ty().has_fixed_shape() => {
-                let value = self.eval(e, env)?;
-                self.distribute(value, target).map_err(|error| located(error, e.span()))
-            }
-            // Without a witness, a sum that goes back starts from its first term.
-            (Prim::SumBuild, _) if args.len() == 3 || matches!(target, Target::Add(_)) => {
+            // A sum of numbers is finished before it is added, whether it has a name or not. Without a witness, a sum that
+            // goes back starts from its first term.
+            (Prim::SumBuild, _)
+                if !e.ty().has_fixed_shape() && (args.len() == 3 || matches!(target, Target::Add(_))) =>
+            {
                 let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
                 let [witness @ .., n, Value::Function(f)] = values.as_slice() else {
                     panic!("sumbuild of no function")

@@ -96,12 +96,20 @@ impl Sweep<'_, '_> {
     fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let e = self.inner(e)?;
         let e = self.cx.run_on(self.strategy, &e)?.unwrap_or(e);
-        let (bindings, result) = e.as_block();
-        if !bindings.is_empty() && !self.cx.rewrites.may("let-let") {
-            return Ok(e);
+        Ok(self.unnested(&e, out))
+    }
+
+    /// Returns a term without the block that it is, and a map without those that it is made of. Their bindings go to
+    /// `out`: within a map they would hide its space.
+    fn unnested(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Expr {
+        match e.kind() {
+            Kind::Let(bindings, result) if self.cx.rewrites.may("let-let") => {
+                out.extend(bindings.iter().cloned());
+                self.unnested(result, out)
+            }
+            Kind::App(Op::Prim(_), _) if e.ty().as_lm().is_some() => e.map_children(|part| self.unnested(part, out)),
+            Kind::App(..) | Kind::Let(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => e.clone(),
         }
-        out.extend(bindings.iter().cloned());
-        Ok(result.clone())
     }
 
     /// Replaces variables, and sweeps the blocks inside a term, each by itself.

@@ -29,8 +29,8 @@ pub struct Builder {
     /// Whether each node is zeros with some of its elements added to.
     sparse: Vec<bool>,
     known: FxHashMap<Key, Id>,
-    /// Sizes that are known to be equal to others.
-    same: FxHashMap<Id, Id>,
+    /// Sizes that are known to be equal to others, each with the depth of the block whose check says so.
+    same: FxHashMap<Id, (Id, usize)>,
     /// Conditions that hold within the bounds of a loop.
     pub(crate) bounds: FxHashSet<Id>,
     /// The steps of loops, with their numbers: a step is below that.
@@ -167,7 +167,7 @@ impl Builder {
     /// Returns the size that stands for all that equal it.
     pub fn size(&self, id: Id) -> Id {
         let mut id = id;
-        while let Some(&other) = self.same.get(&id) {
+        while let Some(&(other, _)) = self.same.get(&id) {
             id = other;
         }
         id
@@ -206,7 +206,7 @@ impl Builder {
         let (older, newer) = (a.min(b), a.max(b));
         // A number stands for a name, not the other way round.
         let (kept, gone) = if self.is_constant(newer) { (newer, older) } else { (older, newer) };
-        self.same.insert(gone, kept);
+        self.same.insert(gone, (kept, self.scopes.len() - 1));
         self.scopes.last_mut().expect("a block is open").sizes.push(gone);
         kept
     }
@@ -254,18 +254,15 @@ impl Builder {
 
     /// Returns the depth of the innermost block whose checks say that sizes of arguments are those that stand for them.
     fn depth_of_equal_sizes(&self, args: &[Id]) -> usize {
-        let is_replaced = |scope: &Scope, size: &Id| {
-            let mut size = *size;
-            loop {
-                match self.same.get(&size) {
-                    None => return false,
-                    Some(_) if scope.sizes.contains(&size) => return true,
-                    Some(&other) => size = other,
-                }
+        let mut deepest = 0;
+        for &size in args.iter().flat_map(|id| &self.node(*id).dims) {
+            let mut size = size;
+            while let Some(&(other, depth)) = self.same.get(&size) {
+                deepest = deepest.max(depth);
+                size = other;
             }
-        };
-        let sizes = || args.iter().flat_map(|id| &self.node(*id).dims);
-        self.scopes.iter().rposition(|scope| sizes().any(|size| is_replaced(scope, size))).unwrap_or(0)
+        }
+        deepest
     }
 
     fn learn(&mut self, key: Key, id: Id, depth: usize) {

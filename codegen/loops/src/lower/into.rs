@@ -179,19 +179,16 @@ impl Body<'_> {
     /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
     fn lower_sum_into(&mut self, e: &Expr, args: &[Expr], target: &Sink) -> Lowered {
         // A sum of numbers is finished before it is added. Where the order is free, one register does for both.
-        if self.wanted.keeps_order && e.ty().has_fixed_shape() {
-            let value = self.lower_value(e)?;
-            return self.distribute(&value, target);
-        }
+        let is_finished = self.wanted.keeps_order && e.ty().has_fixed_shape();
         let inner = match (args, target) {
-            ([_, _], Sink::Add(_)) => target.clone(),
-            ([_, _], _) => {
-                let value = self.lower_value(e)?;
-                return self.distribute(&value, target);
+            ([_, _], Sink::Add(_)) if !is_finished => target.clone(),
+            ([witness, _, _], _) if !is_finished => {
+                let witness = self.lower_value(witness)?;
+                self.with_zeros(&witness, target, e.ty())?
             }
             _ => {
-                let witness = self.lower_value(&args[0])?;
-                self.with_zeros(&witness, target, e.ty())?
+                let value = self.lower_value(e)?;
+                return self.distribute(&value, target);
             }
         };
         let n = self.lower_value(&args[args.len() - 2])?.numbers();

@@ -8,10 +8,10 @@
 //!
 //! for k in 0..n carrying (s = d_x, #m = #d) { t }     #d: the size of d_x, the tangent of x, which has #0
 //!   =   if likely #d is #0 { for k in 0..n carrying (s = d_x, #m = #0) { t } } else { call [jagged f](x, d_x) }
-//! ```
 //!
 //! for k in 0..n carrying (s = x, #r = #0, #c = #1) { t; yield s', #0, #0 }       #0, #1: the sizes of x
 //!   =   if likely #1 is #0 { for k in 0..n carrying (s = x, #r = #0, #c = #0) { t } } else { call [jagged f](x) }
+//! ```
 //!
 //! A vector of vectors may be jagged, and hardly ever is. If all rows have one size, each loop over a row has the same
 //! bounds. Then much can be done before the loop over the rows, and rows can run in lanes side by side. The original

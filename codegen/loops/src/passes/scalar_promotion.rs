@@ -8,8 +8,9 @@
 //! b and e are from outside of the loop, or e is computed from what is, which moves before it. The loop does nothing to
 //! what b may share but adding. Then it waits for no store, and its iterations share nothing but a sum. Its other
 //! additions, element by element, are no longer held up by this one. So it is in the derivative of what is divided by a
-//! norm, or shifted by a largest element: each term goes into its own element, and all into one. Later, when loops are split, those follow that load other elements of b:
-//! `ranges` knows that they lie before e, or behind it. (A sweep that updates its cotangents in place has such loops.)
+//! norm, or shifted by a largest element: each term goes into its own element, and all into one. Later, when loops are
+//! split, those follow that load other elements of b: `ranges` knows that they lie before e, or behind it. (A sweep that
+//! updates its cotangents in place has such loops.)
 //!
 //! The order of the terms changes: of Floats only where it may (`Module::keeps_order`). Where the loop does not run, e
 //! may be no index of b.

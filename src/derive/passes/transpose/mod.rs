@@ -48,21 +48,17 @@ pub fn transpose_from(
 /// Transposes a block of maps that uses no map bound outside. Its domain is like `to`, if the maps do not tell.
 fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
     let (bindings, result) = body.as_block();
+    let is_allowed = if bindings.is_empty() { !cx.rewrites.is_spent() } else { cx.rewrites.may("transpose-let") };
+    if !is_allowed {
+        return Ok(transposed(body));
+    }
     for b in bindings {
         if let (Pattern::Var(x), Some(_)) = (&b.pattern, b.rhs.ty().as_lm()) {
             cx.context.spaces.bind(x, &b.rhs);
         }
     }
-    let Some(from) = cx.context.spaces.codomain(result) else {
-        // What shows it is bound within the map: a block that was inlined there.
-        let flat = floated(body);
-        assert!(flat != *body, "a map whose result has no known shape: {}", ks::expr(result, 100));
-        return if cx.rewrites.may("let-let") { closed(&flat, to, strategy, cx) } else { Ok(transposed(body)) };
-    };
-    let is_allowed = if bindings.is_empty() { !cx.rewrites.is_spent() } else { cx.rewrites.may("transpose-let") };
-    if !is_allowed {
-        return Ok(transposed(body));
-    }
+    let from = cx.context.spaces.codomain(result);
+    let from = from.unwrap_or_else(|| panic!("a map whose result has no known shape: {}", ks::expr(result, 100)));
     let to = cx.context.spaces.domain(result).unwrap_or(to);
     let start = Expr::prim(Prim::LmOne, [from.clone()]);
     let mut pass = Transpose { strategy, cx, from, to };
@@ -72,33 +68,6 @@ fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Resu
     let result = sum(std::mem::take(&mut scope.direct)).unwrap_or(zero);
     let result = pass.normal(&result, &mut scope)?;
     Ok(Expr::block(scope.out, result))
-}
-
-/// Returns a block of maps with the bindings of the blocks that its maps are made of.
-fn floated(block: &Expr) -> Expr {
-    let (bindings, result) = block.as_block();
-    let mut out = Vec::new();
-    for b in bindings {
-        let rhs = float(&b.rhs, &mut out);
-        out.push(Binding { pattern: b.pattern.clone(), rhs });
-    }
-    let result = float(result, &mut out);
-    Expr::block(out, result)
-}
-
-/// Returns a map without the blocks in it. Their bindings go to `out`.
-fn float(m: &Expr, out: &mut Vec<Binding>) -> Expr {
-    match m.kind() {
-        Kind::Let(bindings, body) => {
-            bindings.iter().for_each(|b| {
-                let rhs = float(&b.rhs, out);
-                out.push(Binding { pattern: b.pattern.clone(), rhs });
-            });
-            float(body, out)
-        }
-        Kind::App(Op::Prim(_), _) if m.ty().as_lm().is_some() => m.map_children(|part| float(part, out)),
-        _ => m.clone(),
-    }
 }
 
 struct Transpose<'a, 'b> {
