@@ -9,6 +9,7 @@
 //! let n = size(v) in .. let m = size(w) in b   =   let n = size(v) in .. b[m := n]      where v and w have one size
 //! let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
 //! let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
+//! (let x = a in m) × n   =   let x = a in m × n       and so for each operator of maps
 //! ```
 //!
 //! One sweep goes through the bindings in order, so its work is the size of the block. Sweeps are repeated while a map
@@ -121,6 +122,11 @@ impl Sweep<'_, '_> {
         let new = e.map_children(|child| {
             let swept = match child.kind() {
                 Kind::Let(..) => self.simplify_block(child),
+                Kind::App(..) if matches!(e.kind(), Kind::Lam(..)) => self.inner(child).map(|body| {
+                    let mut out = Vec::new();
+                    let result = self.unnested(&body, &mut out);
+                    Expr::block(out, result)
+                }),
                 Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => self.inner(child),
             };
             swept.unwrap_or_else(|error| {
