@@ -9,7 +9,7 @@
 //! let n = size(v) in .. let m = size(w) in b   =   let n = size(v) in .. b[m := n]      where v and w have one size
 //! let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
 //! let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
-//! (let x = a in m) × n   =   let x = a in m × n       and so for each operator of maps
+//! (let x = a in m) × n   =   let x = a in m × n       where a is no map, and so for each operator of maps
 //! ```
 //!
 //! One sweep goes through the bindings in order, so its work is the size of the block. Sweeps are repeated while a map
@@ -97,20 +97,30 @@ impl Sweep<'_, '_> {
     fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let e = self.inner(e)?;
         let e = self.cx.run_on(self.strategy, &e)?.unwrap_or(e);
-        Ok(self.unnested(&e, out))
+        let (bindings, result) = e.as_block();
+        if !bindings.is_empty() && !self.cx.rewrites.may("let-let") {
+            return Ok(e);
+        }
+        out.extend(bindings.iter().cloned());
+        Ok(self.unnested(result, out))
     }
 
-    /// Returns a term without the block that it is, and a map without those that it is made of. Their bindings go to
-    /// `out`: within a map they would hide its space.
-    fn unnested(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Expr {
-        match e.kind() {
-            Kind::Let(bindings, result) if self.cx.rewrites.may("let-let") => {
-                out.extend(bindings.iter().cloned());
-                self.unnested(result, out)
-            }
-            Kind::App(Op::Prim(_), _) if e.ty().as_lm().is_some() => e.map_children(|part| self.unnested(part, out)),
-            Kind::App(..) | Kind::Let(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => e.clone(),
+    /// Returns a map whose blocks bind maps only. What else they bind goes to `out`: within a map it would hide its space.
+    /// Maps stay where they are bound, as the domain of a block is that of its maps.
+    fn unnested(&mut self, m: &Expr, out: &mut Vec<Binding>) -> Expr {
+        if m.ty().as_lm().is_none() || !matches!(m.kind(), Kind::App(Op::Prim(_), _)) {
+            return m.clone();
         }
+        m.map_children(|part| {
+            let (bindings, result) = part.as_block();
+            let (kept, free) = by_maps(bindings);
+            if !free.is_empty() && !self.cx.rewrites.may("let-let") {
+                return part.clone();
+            }
+            out.extend(free);
+            let result = self.unnested(result, out);
+            Expr::block(kept, result)
+        })
     }
 
     /// Replaces variables, and sweeps the blocks inside a term, each by itself.
@@ -248,6 +258,18 @@ impl Sweep<'_, '_> {
         out.push(Binding { pattern: Pattern::Var(k), rhs: coefficient.clone() });
         Some(Expr::prim(*p, args))
     }
+}
+
+/// Returns the bindings of a block that bind maps or use those, and the others.
+fn by_maps(bindings: &[Binding]) -> (Vec<Binding>, Vec<Binding>) {
+    let mut maps = FxHashSet::default();
+    bindings.iter().cloned().partition(|b| {
+        let is_kept = b.rhs.ty().mentions_lm() || free_variables(&b.rhs).iter().any(|x| maps.contains(&x.id()));
+        if is_kept {
+            maps.extend(b.pattern.vars().iter().map(|x| x.id()));
+        }
+        is_kept
+    })
 }
 
 /// Returns whether the term may print: functions that it calls may.
