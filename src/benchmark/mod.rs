@@ -6,6 +6,7 @@
 
 pub mod argument;
 mod entry;
+pub mod explained;
 
 pub mod plot;
 pub mod report;

@@ -1,6 +1,7 @@
 //! Reports measurements as a table or as JSON.
 
 use super::Entry;
+use super::explained::{self, LoopRow};
 use super::samples::Samples;
 use loops::analyses::counts::{Counts, Work};
 use native::Peaks;
@@ -31,6 +32,17 @@ pub struct Row {
     pub ratio: f64,
     /// The counts of its loops in one call.
     pub counts: Counts,
+    /// Its loops, where they are explained.
+    pub loops: Option<Loops>,
+}
+
+/// The loops of an entry.
+#[derive(Clone, Debug)]
+pub struct Loops {
+    /// Those that take a part of the call worth telling.
+    pub rows: Vec<LoopRow>,
+    /// How many others there are, those in loops aside.
+    pub others: usize,
 }
 
 impl Row {
@@ -87,6 +99,19 @@ fn columns(
     )
 }
 
+/// Returns the table of an entry's loops.
+pub fn loops(row: &Row) -> Option<String> {
+    let Loops { rows, others } = row.loops.as_ref()?;
+    let call = row.samples.median();
+    let size = row.size.map_or(String::new(), |size| format!(" at n = {size}"));
+    let mut lines = vec![String::new(), explained::heading(&format!("{}{size}", row.entry.name()))];
+    lines.extend(rows.iter().map(|one| explained::line(one, call)));
+    if *others > 0 {
+        lines.push(format!("{:>10}  outer loops took less than {}% each", others, 100.0 * explained::PART));
+    }
+    Some(lines.join("\n"))
+}
+
 /// Returns the lines below the table.
 pub fn peaks(peaks: &Peaks) -> String {
     let [operations, bytes, cached] =
@@ -117,12 +142,16 @@ pub fn json(setting: &Setting, peaks: &Peaks, rows: &[Row]) -> String {
 fn json_row(row: &Row) -> String {
     let size = row.size.map_or("null".into(), |size| size.to_string());
     let [low, high] = row.samples.quartiles();
+    let loops = row.loops.as_ref().map_or(String::new(), |loops| {
+        let rows: Vec<String> = loops.rows.iter().map(explained::json).collect();
+        format!(",\"loops\":[{}]", rows.join(","))
+    });
     let counts: Vec<String> =
         Work::ALL.iter().map(|work| format!("\"{}\":{}", work.name(), row.counts[*work])).collect();
     format!(
         "{{\"n\":{size},\"entry\":{},\"samples\":{},\"median\":{:e},\"lower_quartile\":{low:e},\
          \"upper_quartile\":{high:e},\"ratio\":{:e},\"counts\":{{{}}},\"operations_per_second\":{:e},\
-         \"bytes_per_second\":{:e}}}",
+         \"bytes_per_second\":{:e}{loops}}}",
         serde_json::Value::from(row.entry.name()),
         row.samples.count(),
         row.samples.median(),

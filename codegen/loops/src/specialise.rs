@@ -243,7 +243,7 @@ impl Teller<'_> {
     }
 
     fn local_of(&mut self, ty: Ty) -> Local {
-        self.function.locals.push(LocalInfo { ty, name: None, is_size: false });
+        self.function.locals.push(LocalInfo::unnamed(ty));
         Local(u32::try_from(self.function.locals.len() - 1).expect("a function has fewer locals"))
     }
 }

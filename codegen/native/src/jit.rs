@@ -16,6 +16,7 @@ use lm::types::Type;
 use lm::value::Value;
 use lmc_pool::Pool;
 use loops::analyses::counts::{Counts, Work};
+use loops::analyses::watch::LoopId;
 use loops::interp::Failed;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
@@ -23,8 +24,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 type PackedEntry = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
 
-/// The counters of counted code.
-type Counters = *mut [u64; Work::ALL.len()];
+/// The words in which code tells of itself: where they are, and how many.
+type Counters = (*mut u64, usize);
+
+/// How a loop ran in a call.
+#[derive(Clone, Copy, Debug)]
+pub struct LoopRuns<T> {
+    /// How often it ran.
+    pub times: u64,
+    /// Its iterations or seconds in all.
+    pub total: T,
+}
 
 type Free = unsafe extern "C" fn(ctx: *mut abi::Context);
 
@@ -65,9 +75,43 @@ impl Jit {
     ) -> Result<Jit, Error> {
         let mut module = compile(program, entries, source, options)?;
         let object = module.counting_code()?;
-        let mut jit = Jit::link(module, &object, options)?;
-        jit.counters = Some(jit.linked.address(COUNTERS).map_err(Error::Llvm)? as Counters);
-        Ok(jit)
+        Jit::link(module, &object, options)?.with_counters(Work::ALL.len())
+    }
+
+    /// As [`Jit::new`]; the code tells the iterations of all loops, for [`Prepared::iterations`]. They run one after the
+    /// other.
+    pub fn iterating(
+        program: &Program,
+        entries: &[FunName],
+        source: &SourceInfo,
+        options: &Options,
+    ) -> Result<Jit, Error> {
+        let module = compile(program, entries, source, options)?;
+        let loops = module.loops().all_loops();
+        let object = module.iterating_code(&loops)?;
+        Jit::link(module, &object, options)?.with_counters(2 * loops.len())
+    }
+
+    /// As [`Jit::new`]; the code tells how long these loops took, for [`Prepared::seconds`].
+    ///
+    /// Errors: those of [`Jit::new`].
+    pub fn timing(
+        program: &Program,
+        entries: &[FunName],
+        source: &SourceInfo,
+        options: &Options,
+        loops: &[LoopId],
+    ) -> Result<Jit, Error> {
+        let module = compile(program, entries, source, options)?;
+        let object = module.timing_code(loops)?;
+        Jit::link(module, &object, options)?.with_counters(2 * loops.len())
+    }
+
+    fn with_counters(mut self, words: usize) -> Result<Jit, Error> {
+        if words > 0 {
+            self.counters = Some((self.linked.address(COUNTERS).map_err(Error::Llvm)? as *mut u64, words));
+        }
+        Ok(self)
     }
 
     /// As [`Jit::new`]; the code tells workspaces as well, for [`Jit::workspace`].
@@ -294,12 +338,38 @@ impl Prepared<'_> {
     ///
     /// Panics when the code does not count: see [`Jit::counting`].
     pub fn counts(&mut self) -> Result<Counts, RuntimeError> {
-        let counters = self.counters.expect("the code was compiled to count");
+        let told = self.told()?;
+        Ok(Counts::new(told.try_into().expect("the code was compiled to count")))
+    }
+
+    /// Calls the function, and tells the iterations of all loops, in the order of the module. Errors: those of the program.
+    ///
+    /// Panics when the code does not tell them: see [`Jit::iterating`].
+    pub fn iterations(&mut self) -> Result<Vec<LoopRuns<u64>>, RuntimeError> {
+        let told = self.told()?;
+        Ok(told.chunks(2).map(|words| LoopRuns { times: words[0], total: words[1] }).collect())
+    }
+
+    /// Calls the function, and tells how long loops took, in the order in which they were given to [`Jit::timing`].
+    /// Errors: those of the program.
+    ///
+    /// Panics when the code does not tell them.
+    pub fn seconds(&mut self) -> Result<Vec<LoopRuns<f64>>, RuntimeError> {
+        let told = self.told()?;
+        Ok(told.chunks(2).map(|words| LoopRuns { times: words[0], total: f64::from_bits(words[1]) }).collect())
+    }
+
+    /// Calls the function; gives what the code tells of the call.
+    fn told(&mut self) -> Result<Vec<u64>, RuntimeError> {
+        let Some((first, words)) = self.counters else {
+            self.call()?;
+            return Ok(vec![]);
+        };
         // SAFETY: the counters are there as long as the code, and neither it nor its calls leave their thread.
-        unsafe { *counters = Default::default() };
+        unsafe { std::slice::from_raw_parts_mut(first, words).fill(0) };
         self.call()?;
         // SAFETY: as above.
-        Ok(Counts::new(unsafe { *counters }))
+        Ok(unsafe { std::slice::from_raw_parts(first, words).to_vec() })
     }
 }
 

@@ -31,7 +31,7 @@ mod target;
 
 pub use address_space::address_space;
 pub use error::Error;
-pub use jit::{Jit, Prepared};
+pub use jit::{Jit, LoopRuns, Prepared};
 pub use module::{Entry, Module, compile};
 pub use options::{Lanes, Math, Options};
 pub use outputs::{Kind, write_file};

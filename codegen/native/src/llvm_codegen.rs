@@ -5,7 +5,7 @@
 
 use crate::address_space::address_space;
 use crate::elf;
-use crate::emit::{self, Request};
+use crate::emit::{self, Request, Telling};
 use crate::error::Error;
 use crate::llvm_passes::{FEW, pipeline};
 use crate::options::Options;
@@ -42,7 +42,7 @@ pub(crate) fn generate(request: &Request, form: OutputForm, options: &Options) -
         panic!("emission broke a rule of LLVM: {violation}\n{}", request.module);
     }
     // Counters are one variable, which one part would have.
-    let parts = if form == OutputForm::Object && !request.counted {
+    let parts = if form == OutputForm::Object && request.telling == Telling::Nothing {
         timings.time("LLVM parts", || divided(&module))
     } else {
         vec![]

@@ -1,6 +1,6 @@
 //! Holds a compiled program: its loops, and on demand the output of LLVM.
 
-use crate::emit::Request;
+use crate::emit::{Request, Telling};
 use crate::error::Error;
 use crate::libmvec;
 use crate::llvm_codegen::{OutputForm, generate};
@@ -10,11 +10,13 @@ use crate::target::Target;
 use lm::sizes::Signature;
 use lm::term::{Def, Fun, FunName, Program};
 use loops::analyses::slices::{Slices, Wanted};
+use loops::analyses::watch::{Iterations, LoopId};
 use loops::interface::{Interface, Parameter, external_parameters};
 use loops::ir;
 use loops::ir::FunId;
 use loops::lower::{Outside, lower};
 use loops::passes;
+use loops::passes::vectorize::Explained;
 use loops::specialise::specialise;
 use loops::symbol::{Symbol, check_c_names, symbols};
 use std::sync::Arc;
@@ -109,6 +111,11 @@ impl Module {
         passes::vectorize::notes(&self.loops)
     }
 
+    /// Tells, for users, what was chosen for each loop and what it costs, where loops make so many iterations.
+    pub fn explained(&self, iterations: &Iterations) -> Vec<Explained> {
+        passes::vectorize::explain(&self.loops, iterations)
+    }
+
     /// Describes, for users, how Floats are computed.
     ///
     /// Errors: those of [`compile`].
@@ -147,18 +154,33 @@ impl Module {
 
     /// Returns the optimised code; with `packed`, the form of the entries that the JIT calls as well.
     pub(crate) fn code(&self, form: OutputForm, packed: bool) -> Result<Vec<u8>, Error> {
-        self.make(form, packed, false, false)
+        self.make(form, packed, Telling::Nothing, false)
     }
 
     /// An object with the packed form of the entries, which counts what it does.
     pub(crate) fn counting_code(&mut self) -> Result<Vec<u8>, Error> {
         self.loops.run_in_order();
-        self.make(OutputForm::Object, true, true, false)
+        self.make(OutputForm::Object, true, Telling::Work, false)
+    }
+
+    /// An object with the packed form of the entries, which tells the iterations of all loops.
+    pub(crate) fn iterating_code(&self, loops: &[LoopId]) -> Result<Vec<u8>, Error> {
+        let mut module = self.clone();
+        module.loops.run_in_order();
+        module.loops.watch(loops);
+        module.make(OutputForm::Object, true, Telling::Iterations(loops.len()), false)
+    }
+
+    /// An object with the packed form of the entries, which tells the time that loops took.
+    pub(crate) fn timing_code(&self, loops: &[LoopId]) -> Result<Vec<u8>, Error> {
+        let mut module = self.clone();
+        module.loops.watch(loops);
+        module.make(OutputForm::Object, true, Telling::Seconds(loops.len()), false)
     }
 
     /// Returns an object with the packed form of the entries, and of the queries of their workspaces.
     pub(crate) fn asking_code(&self) -> Result<Vec<u8>, Error> {
-        self.make(OutputForm::Object, true, false, true)
+        self.make(OutputForm::Object, true, Telling::Nothing, true)
     }
 
     /// Returns the slices that tell the workspaces of the entries, as the JIT calls them or as C does.
@@ -174,7 +196,7 @@ impl Module {
         Slices::of(&self.loops, &wanted)
     }
 
-    fn make(&self, form: OutputForm, packed: bool, counted: bool, queries: bool) -> Result<Vec<u8>, Error> {
+    fn make(&self, form: OutputForm, packed: bool, telling: Telling, queries: bool) -> Result<Vec<u8>, Error> {
         if !packed {
             self.interfaces()?;
         }
@@ -185,7 +207,7 @@ impl Module {
         let (source, interfaces, slices, symbols) = (&self.source, &self.outside, slices.as_ref(), &symbols);
         let Options { math, grain, .. } = self.options;
         let target = &target;
-        let request = Request { module, symbols, interfaces, source, target, math, grain, packed, counted, slices };
+        let request = Request { module, symbols, interfaces, source, target, math, grain, packed, telling, slices };
         generate(&request, form, &self.options)
     }
 }

@@ -37,8 +37,9 @@ fn bench_watched(
         jit.set_threads(options.threads).map_err(refused)?;
     }
     // Counts do not depend on the optimisation level, and this code runs once.
-    let counting = native::Options { opt_level: native.opt_level.min(1), ..native };
-    let counting = subject.compiled(Jit::counting, &counting)?;
+    let once = native::Options { opt_level: native.opt_level.min(1), ..native.clone() };
+    let counting = subject.compiled(Jit::counting, &once)?;
+    let iterating = if options.explain { Some(subject.compiled(Jit::iterating, &once)?) } else { None };
     let peaks = watch.timings.time("measuring peaks", || native::peaks(options.native.target_cpu.as_deref()));
     let peaks = peaks.map_err(|error| subject.input.not_compiled(error))?;
     let is_table = options.format == TableFormat::Table && !options.prints_plot();
@@ -49,12 +50,18 @@ fn bench_watched(
     let effort = Effort { rounds: options.samples as usize, time: options.time };
     let mut rows = Vec::new();
     for size in sizes {
-        let measured = watch.timings.time("measuring", || subject.measure(size, &jit, &counting, effort))?;
+        let mut measured = watch.timings.time("measuring", || subject.measure(size, &jit, &counting, effort))?;
+        if let Some(iterating) = &iterating {
+            subject.explain(size, &jit, iterating, &native, &peaks, &mut measured)?;
+        }
         if is_table {
             measured.iter().try_for_each(|row| writeln!(out, "{}", report::line(row, &peaks)))?;
             out.flush()?;
         }
         rows.extend(measured);
+    }
+    if is_table {
+        rows.iter().filter_map(report::loops).try_for_each(|loops| writeln!(out, "{loops}"))?;
     }
     finish(options, &subject, &peaks, &rows, out)
 }

@@ -39,6 +39,10 @@ pub struct BenchOptions {
     /// The most threads that long loops may use, up to 1,024; 0 means one per processor.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     pub(super) threads: usize,
+    /// Print the loops of each entry, too: how long they took, how long they take by the model by which loops get lanes,
+    /// and why each runs as it does. Names are those of `lmc compile --emit loops`.
+    #[arg(long)]
+    pub(super) explain: bool,
     /// The format of the output.
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     pub(super) format: TableFormat,

@@ -1,7 +1,8 @@
 //! The subject of a measurement: a function, its derivatives, and the source of its arguments.
 
 use super::options::BenchOptions;
-use crate::benchmark::report::Row;
+use crate::benchmark::explained::Plan;
+use crate::benchmark::report::{Loops, Row};
 use crate::benchmark::samples::{Effort, in_turns};
 use crate::benchmark::{Entry, Point, parts};
 use crate::cli::argument::{Argument, lack_of_floats};
@@ -12,8 +13,9 @@ use crate::cli::watch::Watch;
 use crate::gradcheck::Random;
 use lm::interp::RuntimeError;
 use lm::term::{Fun, FunName, Program};
-use native::{Jit, Prepared, SourceInfo};
+use native::{Jit, Peaks, Prepared, SourceInfo};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The function to measure, with its derivatives.
 pub(super) struct Subject {
@@ -26,8 +28,6 @@ pub(super) struct Subject {
     entries: Vec<Entry>,
     seed: u64,
 }
-
-type Compile = fn(&Program, &[FunName], &SourceInfo, &native::Options) -> Result<Jit, native::Error>;
 
 impl Subject {
     /// Reads the program, and makes the derivatives.
@@ -70,7 +70,11 @@ impl Subject {
     }
 
     /// Compiles native code by one of the JIT's methods.
-    pub(super) fn compiled(&self, compile: Compile, native: &native::Options) -> Result<Jit, Failure> {
+    pub(super) fn compiled(
+        &self,
+        compile: impl FnOnce(&Program, &[FunName], &SourceInfo, &native::Options) -> Result<Jit, native::Error>,
+        native: &native::Options,
+    ) -> Result<Jit, Failure> {
         let jit = compile(self.input.pipeline.program(), &self.functions(), &self.input.info(), native);
         let mut jit = jit.map_err(|error| self.input.not_compiled(error))?;
         jit.set_stack(crate::native_stack_size());
@@ -96,10 +100,8 @@ impl Subject {
         effort: Effort,
     ) -> Result<Vec<Row>, RuntimeError> {
         let point = self.point(size, jit)?;
-        let prepared = |jit| -> Vec<Prepared> {
-            let one = |entry: &Entry| Jit::prepare(jit, &entry.function(&self.varying), &point.arguments(*entry));
-            self.entries.iter().map(one).collect()
-        };
+        let prepared =
+            |jit| -> Vec<Prepared> { self.entries.iter().map(|entry| self.prepared(jit, *entry, &point)).collect() };
         let counts = prepared(counting).iter_mut().map(Prepared::counts).collect::<Result<Vec<_>, _>>()?;
         let mut prepared = prepared(jit);
         let mut calls: Vec<_> = prepared.iter_mut().map(|prepared| || prepared.call()).collect();
@@ -107,8 +109,40 @@ impl Subject {
         let ratios: Vec<f64> = samples.iter().map(|times| times.ratio(&samples[0])).collect();
         let rows = self.entries.iter().zip(samples).zip(ratios).zip(counts);
         Ok(rows
-            .map(|(((entry, samples), ratio), counts)| Row { size, entry: *entry, samples, ratio, counts })
+            .map(|(((entry, samples), ratio), counts)| Row { size, entry: *entry, samples, ratio, counts, loops: None })
             .collect())
+    }
+
+    /// Tells of the loops of all entries how long they took at one size, beside the rows of their times.
+    pub(super) fn explain(
+        &self,
+        size: Option<u32>,
+        jit: &Jit,
+        iterating: &Jit,
+        native: &native::Options,
+        peaks: &Peaks,
+        rows: &mut [Row],
+    ) -> Result<(), Failure> {
+        let stopped = |error: RuntimeError| self.argument.stopped(&self.input, &error);
+        let point = self.point(size, jit).map_err(stopped)?;
+        for row in rows {
+            let runs = self.prepared(iterating, row.entry, &point).iterations().map_err(stopped)?;
+            let plan = Plan::new(iterating.module(), runs);
+            let watched = plan.watched();
+            let compile = |program: &_, entries: &_, source: &_, options: &_| {
+                Jit::timing(program, entries, source, options, &watched)
+            };
+            let timing = self.compiled(compile, native)?;
+            let mut call = self.prepared(&timing, row.entry, &point);
+            let calls = repeated(|| call.seconds()).map_err(stopped)?;
+            let (rows, others) = plan.rows(&plan.seconds(&watched, &calls), row.samples.median(), peaks);
+            row.loops = Some(Loops { rows, others });
+        }
+        Ok(())
+    }
+
+    fn prepared<'a>(&self, jit: &'a Jit, entry: Entry, point: &Point) -> Prepared<'a> {
+        jit.prepare(&entry.function(&self.varying), &point.arguments(entry))
     }
 
     /// Returns the arguments at a size.
@@ -117,6 +151,19 @@ impl Subject {
         let result = jit.call(&self.fun.name, &parts(&self.fun, &whole))?;
         Ok(Point::new(&self.fun, &self.varying, whole, &result, &mut Random::new(self.seed)))
     }
+}
+
+/// Makes calls for a while, the first of which touches memory for the first time and does not count.
+fn repeated<T, E>(mut call: impl FnMut() -> Result<T, E>) -> Result<Vec<T>, E> {
+    const LONG_ENOUGH: Duration = Duration::from_millis(300);
+    const MOST: usize = 1_000;
+    call()?;
+    let start = Instant::now();
+    let mut told = vec![call()?];
+    while start.elapsed() < LONG_ENOUGH && told.len() < MOST {
+        told.push(call()?);
+    }
+    Ok(told)
 }
 
 /// Checks that the function has derivatives.

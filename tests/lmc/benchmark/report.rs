@@ -11,7 +11,7 @@ fn amount(number: u64) -> String {
     let mut counts = Counts::default();
     counts[Work::Calls] = number;
     let samples = Samples::new(vec![1.0]);
-    let row = Row { size: None, entry: Entry::Primal, samples, ratio: 1.0, counts };
+    let row = Row { size: None, entry: Entry::Primal, samples, ratio: 1.0, counts, loops: None };
     let peaks = Peaks { operations: 1.0, lanes: 1, bytes: 1.0, arrays: 1, cached_bytes: 1.0 };
     let column = "calls";
     let end = heading().find(column).expect("the table has the column") + column.len();

@@ -18,5 +18,6 @@ pub mod scopes;
 pub mod slices;
 pub mod times;
 pub mod verify;
+pub mod watch;
 pub mod why_serial;
 pub mod worked_on;

@@ -12,7 +12,7 @@ pub struct Builder<'a> {
 impl Builder<'_> {
     /// A local that is not a size.
     pub fn local(&mut self, ty: Ty) -> Local {
-        self.with(LocalInfo { ty, name: None, is_size: false })
+        self.with(LocalInfo::unnamed(ty))
     }
 
     /// A local.

@@ -164,6 +164,15 @@ pub struct LocalInfo {
     pub name: Option<Arc<str>>,
     /// Whether it is a size of a tensor, whenever it is set: from 0 to [`MOST_ELEMENTS`].
     pub is_size: bool,
+    /// The number of the loop whose index it is, in code that watches that loop: see `analyses::watch`.
+    pub watched: Option<u32>,
+}
+
+impl LocalInfo {
+    /// Returns a local without a name.
+    pub fn unnamed(ty: Ty) -> LocalInfo {
+        LocalInfo { ty, name: None, is_size: false, watched: None }
+    }
 }
 
 /// A function.

@@ -235,10 +235,10 @@ impl Reader<'_> {
     fn set(&mut self, x: &str, ty: Ty) -> Local {
         let (name, i) = x.rsplit_once(['%', '#']).expect("a local");
         let i: u32 = i.parse().expect("a local has a number");
-        let none = || LocalInfo { ty: Scalar::Bool.ty(), name: None, is_size: false };
+        let none = || LocalInfo::unnamed(Scalar::Bool.ty());
         self.locals.resize_with(self.locals.len().max(i as usize + 1), none);
         let name = (!name.is_empty()).then(|| name.into());
-        self.locals[i as usize] = LocalInfo { ty, name, is_size: x.contains('#') };
+        self.locals[i as usize] = LocalInfo { name, is_size: x.contains('#'), ..LocalInfo::unnamed(ty) };
         Local(i)
     }
 

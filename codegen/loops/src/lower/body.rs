@@ -226,7 +226,7 @@ impl<'a> Body<'a> {
     }
 
     pub(super) fn local(&mut self, ty: Ty) -> Local {
-        self.locals.push(LocalInfo { ty, name: None, is_size: false });
+        self.locals.push(LocalInfo::unnamed(ty));
         Local(self.locals.len() as u32 - 1)
     }
 

@@ -53,7 +53,7 @@ impl Mover<'_> {
     }
 
     fn mark(&mut self) -> Local {
-        self.locals.push(LocalInfo { ty: Scalar::Mark.ty(), name: None, is_size: false });
+        self.locals.push(LocalInfo::unnamed(Scalar::Mark.ty()));
         Local(u32::try_from(self.locals.len() - 1).expect("a function has fewer locals"))
     }
 

@@ -140,7 +140,7 @@ impl Versions<'_> {
 
     fn op(&mut self, op: Op, args: impl Into<Vec<Operand>>, out: &mut Vec<Stmt>) -> Operand {
         let x = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
-        self.locals.push(LocalInfo { ty: op.result().ty(), name: None, is_size: false });
+        self.locals.push(LocalInfo::unnamed(op.result().ty()));
         out.push(Stmt::Let(x, op, args.into()));
         local(&x)
     }

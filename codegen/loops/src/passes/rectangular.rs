@@ -179,7 +179,7 @@ fn two_versions(function: &mut Function, rows: &[Rows], alike: &[[Local; 2]], sl
     function.row_sizes = row_sizes;
     let mut results = || -> Vec<Local> {
         let types = function.results.iter();
-        types.map(|ty| new(&mut function.locals, LocalInfo { ty: *ty, name: None, is_size: false })).collect()
+        types.map(|ty| new(&mut function.locals, LocalInfo::unnamed(*ty))).collect()
     };
     let [results, given] = [results(), results()];
     let args = function.params.iter().map(|x| Operand::Local(*x)).collect();
@@ -222,7 +222,7 @@ struct Asker<'a> {
 
 impl Asker<'_> {
     fn local(&mut self, scalar: Scalar, is_size: bool) -> Local {
-        new(self.locals, LocalInfo { ty: scalar.ty(), name: None, is_size })
+        new(self.locals, LocalInfo { is_size, ..LocalInfo::unnamed(scalar.ty()) })
     }
 
     fn op(&mut self, op: Op, args: impl Into<Vec<Operand>>) -> Operand {

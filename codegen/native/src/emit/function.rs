@@ -110,9 +110,16 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n).into_int_value()).collect();
                 self.check(frame, condition, *failure, *span, &numbers);
             }
-            Stmt::For(looped) if looped.on_threads && frame.lanes.is_none() => self.emit_loop_on_threads(frame, looped),
-            Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.emit_loop_in_lanes(frame, looped),
-            Stmt::For(looped) => self.emit_loop(frame, looped),
+            Stmt::For(looped) if frame.lanes.is_some() => self.emit_loop(frame, looped),
+            Stmt::For(looped) => {
+                let watched = self.before_loop(frame, looped);
+                match **looped {
+                    For { on_threads: true, .. } => self.emit_loop_on_threads(frame, looped),
+                    For { lanes: 2.., .. } => self.emit_loop_in_lanes(frame, looped),
+                    _ => self.emit_loop(frame, looped),
+                }
+                self.after_loop(watched);
+            }
             Stmt::Bench { seconds, given, body } => self.timing_loop(frame, *seconds, given, body),
             Stmt::Memory(memory) => self.emit_memory(frame, memory),
             Stmt::External { .. } => self.emit_external_call(frame, stmt),

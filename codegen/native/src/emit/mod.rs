@@ -47,7 +47,7 @@ mod tail;
 mod timing_loop;
 mod workspace;
 
-pub(crate) use counters::COUNTERS;
+pub(crate) use counters::{COUNTERS, Telling};
 
 use crate::header::parameter_names;
 use crate::options::Math;
@@ -94,8 +94,8 @@ pub(crate) struct Request<'a> {
     /// Whether entries get a second form, `lmc.packed.<symbol>(ctx, in, out)`, with every argument
     /// and result a 64-bit word in an array: that is what the JIT calls.
     pub packed: bool,
-    /// Whether the code counts what it does: see `counters`.
-    pub counted: bool,
+    /// What the code tells of itself: see `counters`.
+    pub telling: Telling,
     /// The slices that tell workspaces, where entries get queries for them; then `module` is theirs.
     pub slices: Option<&'a Slices>,
 }

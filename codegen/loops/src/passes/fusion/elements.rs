@@ -283,7 +283,7 @@ impl Recipe {
     fn of_move(buffer: Local, from: &Operand, locals: &mut Vec<LocalInfo>) -> Option<Recipe> {
         let element = from.ty(locals).element().filter(|ty| ty.as_scalar().is_some())?;
         let [index, x] = [Scalar::Integer.ty(), element].map(|ty| {
-            locals.push(LocalInfo { ty, name: None, is_size: false });
+            locals.push(LocalInfo::unnamed(ty));
             Local(u32::try_from(locals.len() - 1).expect("a function has fewer locals"))
         });
         let load = Stmt::Memory(Memory::Load(x, from.clone(), Operand::Local(index)));

@@ -129,7 +129,7 @@ impl Forwarder<'_> {
         let ty = x.ty(self.locals);
         let op = if ty == Scalar::Float.ty() { Op::AddF } else { Op::AddI };
         let sum = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
-        self.locals.push(LocalInfo { ty, name: None, is_size: false });
+        self.locals.push(LocalInfo::unnamed(ty));
         out.push(Some(Stmt::Let(sum, op, vec![x, y])));
         Operand::Local(sum)
     }

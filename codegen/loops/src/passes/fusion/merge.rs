@@ -107,7 +107,7 @@ impl Fuser<'_> {
             Stmt::Memory(Memory::Move { to, from, .. }) => {
                 let ty = to.ty(self.locals).element().expect("it is a buffer");
                 let x = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
-                self.locals.push(LocalInfo { ty, name: None, is_size: false });
+                self.locals.push(LocalInfo::unnamed(ty));
                 vec![
                     Stmt::Memory(Memory::Load(x, from.clone(), i.clone())),
                     Stmt::Memory(Memory::Store(to.clone(), i, Operand::Local(x))),

@@ -118,7 +118,7 @@ impl Fuser<'_> {
         });
         looped.body.rename(&tables.iter().map(|t| (t.loaded, t.row)).collect());
         let mark = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
-        self.locals.push(LocalInfo { ty: Scalar::Mark.ty(), name: None, is_size: false });
+        self.locals.push(LocalInfo::unnamed(Scalar::Mark.ty()));
         looped.body.stmts.insert(0, Stmt::Memory(Memory::Mark(mark)));
         looped.body.stmts.push(Stmt::Memory(Memory::Release(Operand::Local(mark))));
     }

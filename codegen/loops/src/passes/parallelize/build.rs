@@ -346,7 +346,7 @@ impl ChunkBuilder<'_> {
     }
 
     fn local(&mut self, ty: Ty) -> Local {
-        self.locals.push(LocalInfo { ty, name: None, is_size: false });
+        self.locals.push(LocalInfo::unnamed(ty));
         Local(u32::try_from(self.locals.len() - 1).expect("a function has fewer locals"))
     }
 }

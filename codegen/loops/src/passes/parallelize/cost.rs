@@ -280,7 +280,7 @@ pub(super) fn let_integer<const N: usize>(
     locals: &mut Vec<LocalInfo>,
 ) -> Operand {
     let x = Local(u32::try_from(locals.len()).expect("a function has fewer locals"));
-    locals.push(LocalInfo { ty: op.result().ty(), name: None, is_size: false });
+    locals.push(LocalInfo::unnamed(op.result().ty()));
     stmts.push(Stmt::Let(x, op, args.to_vec()));
     Operand::Local(x)
 }

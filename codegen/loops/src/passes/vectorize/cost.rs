@@ -21,11 +21,18 @@ const PARTED: f64 = 4.0;
 /// Vectors of so many Floats are long.
 const LONG_VECTOR: u32 = 8;
 
-/// Returns how often a loop runs.
-pub(super) fn iterations(looped: &For) -> f64 {
-    match (&looped.from, &looped.to) {
-        (Operand::Integer(from), Operand::Integer(to)) => to.saturating_sub(*from).max(0) as f64,
-        _ => ITERATIONS,
+/// How many iterations loops make.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trips {
+    /// What is known from elsewhere.
+    pub measured: FxHashMap<Local, f64>,
+}
+
+impl Trips {
+    /// Returns how many iterations a loop makes.
+    pub(super) fn of(&self, looped: &For) -> f64 {
+        let measured = || self.measured.get(&looped.index).copied();
+        looped.known_iterations().or_else(measured).unwrap_or(ITERATIONS)
     }
 }
 
@@ -134,6 +141,7 @@ fn waits_in(block: &Block, known: &mut FxHashMap<Local, f64>) {
 pub(super) struct InLanes<'a> {
     pub spread: &'a Divergence,
     pub likely: &'a FxHashSet<Local>,
+    pub trips: &'a Trips,
     /// How many Floats a vector holds.
     pub floats: u32,
     /// How many iterations run at once.
@@ -178,7 +186,7 @@ impl InLanes<'_> {
                 let parts = self.spread.varies(&looped.from) || self.spread.varies(&looped.to);
                 let masks = if parts { (1 + looped.carried.len()) as f64 * self.vector() } else { 0.0 };
                 let each = self.cost_of(&looped.body, parted || parts) + masks + 1.0;
-                scalar(stmt) + iterations(looped) * each.max(wait(looped))
+                scalar(stmt) + self.trips.of(looped) * each.max(wait(looped))
             }
             Stmt::Check { condition, .. } if self.spread.varies(condition) => 1.0 + self.vector(),
             Stmt::Memory(memory) => self.memory_cost(memory, scalar(stmt), parted),

@@ -11,15 +11,17 @@
 //! their place.
 
 mod cost;
+mod explain;
 
-use super::pass::{FunctionCx, LIKELY, LONGEST_WIDE};
+pub use explain::{Explained, explain, notes};
+
+use super::pass::{FunctionCx, LONGEST_WIDE};
 use crate::analyses::alias::Aliases;
-use crate::analyses::cache::Analyses;
 use crate::analyses::divergence::Divergence;
 use crate::analyses::independence::{Carried, FunctionEffects, Independence, carried, prepare};
 use crate::analyses::why_serial::WhySerial;
-use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Operand, Stmt, Vectors};
-use cost::InLanes;
+use crate::ir::{Block, For, Function, Local, LocalInfo, Memory, Stmt, Vectors};
+use cost::{InLanes, Trips};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -46,7 +48,7 @@ const LONG: f64 = 4.0;
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let aliases = cx.aliases();
-    let choice = choose(cx.function, aliases, cx.effects(), cx.settings.vectors, cx.settings.keeps_order);
+    let choice = chooser(cx.function, aliases, cx.effects(), cx.settings.vectors, cx.settings.keeps_order).choose();
     cx.rewrite(|body, function| mark(body, &choice.lanes, &mut function.locals));
 }
 
@@ -68,6 +70,7 @@ fn mark(block: &mut Block, chosen: &FxHashMap<Local, u32>, locals: &mut Vec<Loca
 }
 
 /// The choices for one function.
+#[derive(Default)]
 struct LaneChoice {
     /// The loops that run in lanes, by their indices.
     lanes: FxHashMap<Local, u32>,
@@ -87,36 +90,17 @@ enum Reason {
     Cost(f64, f64),
 }
 
-/// Chooses the loops of a function that run in lanes.
-fn choose(
-    function: &Function,
+/// Returns what chooses the loops of a function that run in lanes.
+fn chooser<'a>(
+    function: &'a Function,
     aliases: Rc<Aliases>,
-    effects: &FunctionEffects,
+    effects: &'a FunctionEffects,
     vectors: Vectors,
     keeps_order: bool,
-) -> LaneChoice {
+) -> LaneChooser<'a> {
     let likely = function.body.likely_conditions();
-    let (chosen, reasons) = (vec![], vec![]);
-    let mut chooser =
-        LaneChooser { function, aliases, effects, vectors, keeps_order, likely, around: 0, chosen, reasons };
-    if vectors.floats > 1 {
-        chooser.choose_in_block(&function.body);
-    }
-    LaneChoice { lanes: chooser.chosen.into_iter().collect(), reasons: chooser.reasons }
-}
-
-/// Returns what [`run`] would choose in each function of a module.
-fn choices(module: &Module) -> Vec<LaneChoice> {
-    let mut analyses = Analyses::default();
-    let effects = FunctionEffects::of(module, &mut analyses);
-    let mut of = |(i, function): (usize, &Function)| match LIKELY(function) {
-        true => {
-            let aliases = analyses.aliases(FunId(i), function, &effects.summaries);
-            choose(function, aliases, &effects, module.vectors, module.keeps_order)
-        }
-        false => LaneChoice { lanes: FxHashMap::default(), reasons: vec![] },
-    };
-    module.functions.iter().enumerate().map(&mut of).collect()
+    let (chosen, reasons, trips) = (vec![], vec![], Trips::default());
+    LaneChooser { function, aliases, effects, vectors, keeps_order, likely, trips, around: 0, chosen, reasons }
 }
 
 struct LaneChooser<'a> {
@@ -126,6 +110,7 @@ struct LaneChooser<'a> {
     vectors: Vectors,
     keeps_order: bool,
     likely: FxHashSet<Local>,
+    trips: Trips,
     /// How many loops there are around the statement at hand.
     around: usize,
     chosen: Vec<(Local, u32)>,
@@ -133,6 +118,13 @@ struct LaneChooser<'a> {
 }
 
 impl LaneChooser<'_> {
+    fn choose(mut self) -> LaneChoice {
+        if self.vectors.floats > 1 {
+            self.choose_in_block(&self.function.body);
+        }
+        LaneChoice { lanes: self.chosen.into_iter().collect(), reasons: self.reasons }
+    }
+
     /// Returns whether all loops that can run in lanes are asked to.
     fn is_forced(&self) -> bool {
         self.vectors.lanes.is_some()
@@ -174,7 +166,7 @@ impl LaneChooser<'_> {
         let is_plain = is_plain(self.function, looped) && (self.keeps_order || !cost::calls_libm(&looped.body));
         // The chunks of a loop are no loop that repeats it.
         self.around += usize::from(!looped.on_threads);
-        let inside = cost::iterations(looped) * (self.choose_in_block(&looped.body) + 1.0).max(cost::wait(looped));
+        let inside = self.trips.of(looped) * (self.choose_in_block(&looped.body) + 1.0).max(cost::wait(looped));
         self.around -= usize::from(!looped.on_threads);
         let otherwise = if is_plain { PLAIN * inside } else { inside };
         // A nest that `interchange` ordered keeps its lanes, unless it is one of several things that the loop does.
@@ -212,13 +204,13 @@ impl LaneChooser<'_> {
     /// Returns what a loop costs that runs in lanes already.
     fn settled(&self, looped: &For) -> f64 {
         let lanes = looped.lanes;
-        let chunks = (cost::iterations(looped) / f64::from(lanes)).ceil();
+        let chunks = (self.trips.of(looped) / f64::from(lanes)).ceil();
         let spread = Divergence::of(self.function, &self.aliases, looped).expect("a loop with lanes can run in them");
         chunks * (self.price(&spread, lanes).block_cost(&looped.body) + 1.0)
     }
 
     fn price<'s>(&'s self, spread: &'s Divergence, lanes: u32) -> InLanes<'s> {
-        InLanes { spread, likely: &self.likely, floats: self.vectors.floats, lanes }
+        InLanes { spread, likely: &self.likely, trips: &self.trips, floats: self.vectors.floats, lanes }
     }
 
     /// Returns how many lanes a loop would get, and what it would cost.
@@ -227,7 +219,7 @@ impl LaneChooser<'_> {
         let is_long = looped.body.len() > LONGEST_WIDE;
         let abreast = if self.around == 0 && !is_long { ABREAST } else { 1 };
         let lanes = lanes.unwrap_or(abreast * floats);
-        let iterations = cost::iterations(looped);
+        let iterations = self.trips.of(looped);
         if !self.is_forced() && iterations < f64::from(lanes) {
             return Err(Reason::Short);
         }
@@ -248,10 +240,7 @@ impl LaneChooser<'_> {
 
 /// Returns how many lanes a loop gets for which so many are worth it, with what its body costs in some.
 fn wide(looped: &For, lanes: u32, body: impl Fn(u32) -> f64) -> u32 {
-    let fits = |wide: u32| match (&looped.from, &looped.to) {
-        (Operand::Integer(_), Operand::Integer(_)) => cost::iterations(looped) >= LONG * f64::from(wide),
-        _ => true,
-    };
+    let fits = |wide: u32| looped.known_iterations().is_none_or(|n| n >= LONG * f64::from(wide));
     let mut wide = lanes;
     while 2 * wide <= WIDEST * lanes && fits(2 * wide) && body(2 * wide) <= 2.0 * WIDER * body(wide) {
         wide *= 2;
@@ -288,38 +277,4 @@ fn is_plain(function: &Function, looped: &For) -> bool {
     });
     let is_sum = |carried: &Carried| !matches!(carried, Carried::Best(_));
     is_simple && carried(&function.locals, looped).is_ok_and(|all| all.iter().all(is_sum))
-}
-
-/// Returns messages for users: for each loop, its number of lanes, or why it has none.
-pub fn notes(module: &Module) -> Vec<String> {
-    let mut in_order = module.clone();
-    in_order.run_in_order();
-    let functions = module.functions.iter().zip(choices(&in_order));
-    let note = |(function, choice): (&Function, LaneChoice)| -> Vec<String> {
-        let mut settled = FxHashMap::default();
-        function.body.visit(&mut |stmt| {
-            if let Stmt::For(looped) = stmt
-                && looped.lanes > 1
-            {
-                settled.insert(looped.index, looped.lanes);
-            }
-        });
-        let of = |(index, reason): &(Local, Reason)| {
-            let name = function.locals[index.0 as usize].name.as_deref().unwrap_or("");
-            let lanes = settled.get(index).map(|lanes| format!(" in {lanes} lanes:")).unwrap_or_default();
-            let reason = match reason {
-                _ if settled.contains_key(index) && !choice.lanes.contains_key(index) => {
-                    "its nest is for them".to_string()
-                }
-                Reason::Refused(refusal) => refusal.to_string(),
-                Reason::Plain => "left to LLVM".to_string(),
-                Reason::Order => "sums keep their order".to_string(),
-                Reason::Short => "it is short".to_string(),
-                Reason::Cost(cost, otherwise) => format!("costs {cost:.0} in lanes, {otherwise:.0} otherwise"),
-            };
-            format!("{}: for {name}%{}:{lanes} {reason}", function.name, index.0)
-        };
-        choice.reasons.iter().map(of).collect()
-    };
-    functions.flat_map(note).collect()
 }

@@ -5,7 +5,7 @@ use loops::ir::{Block, Function, Local, LocalInfo, Module, Op, Operand, Scalar, 
 
 /// Returns a function of one Float with a Bool and a Float for locals.
 fn violation(stmts: Vec<Stmt>, result: Operand) -> String {
-    let local = |scalar: Scalar| LocalInfo { ty: scalar.ty(), name: None, is_size: false };
+    let local = |scalar: Scalar| LocalInfo::unnamed(scalar.ty());
     let locals = vec![local(Scalar::Float), local(Scalar::Bool), local(Scalar::Float)];
     let body = Block { stmts, results: vec![result] };
     let function = Function::new(FunName::base("f"), vec![Local(0)], locals, body, Span::default());

@@ -3,7 +3,7 @@
 //! there are. All is asked at several numbers of iterations: none, one, around W, several times W, a prime.
 
 use crate::abi::Context;
-use crate::emit::{Request, packed_name};
+use crate::emit::{Request, Telling, packed_name};
 use crate::llvm::Linked;
 use crate::llvm_codegen::{OutputForm, generate};
 use crate::options::{Lanes, Math, Options};
@@ -62,7 +62,7 @@ impl Native {
             math: options.math,
             grain: options.grain,
             packed: true,
-            counted: false,
+            telling: Telling::Nothing,
             slices: None,
         };
         let object = generate(&request, OutputForm::Object, options).expect("LLVM makes an object");
