@@ -20,6 +20,13 @@ const PROGRAM: &str = "\
 (def whole Float (i : Integer) (to_float i))
 (def pick Float ((v : Vec Float) (i : Integer))
   (index i v))
+(def steps Float ((v : Vec Float) (n : Integer))
+  (sum (fold (lam (p : Tuple (Vec Float) Integer)
+               (let ((s i) p)
+                 (build (size s) (lam (k : Integer)
+                   (if (gt k 0) (mul 0.5 (add (index k s) (index (sub k 1) s))) (index 0 s))))))
+             v
+             (build n (lam (i : Integer) i)))))
 (edef outside Float Float)
 (def [fwd outside] Float ((x : Float) (dx : Float)) dx)
 (def [rev outside] Float ((x : Float) (dr : Float)) dr)
@@ -174,6 +181,39 @@ fn a_plot_is_drawn() {
     }
     let alone = printed(&bench(&directory, "dot", &["--sizes", "2,3", "--plot", "-"]));
     assert!(alone.starts_with("<svg ") && alone.ends_with("</svg>\n"), "{alone}");
+}
+
+/// The loop of the fold runs once, the loop in it in each step; both are too long to be left out.
+#[test]
+fn loops_are_explained() {
+    let directory = directory("explain");
+    let args = ["--input", "tuple (build 20000 (lam (i : Integer) 1.0)) n", "--sizes", "7,9", "--explain"];
+    let measured = json(&directory, "steps", &[&args[..], &["--entries", "rev"]].concat());
+    let rows = measured["rows"].as_array().expect("rows");
+    for (row, n) in rows.iter().zip([7, 7, 9, 9]) {
+        let loops = row["loops"].as_array().unwrap_or_else(|| panic!("no loops in {row}"));
+        let is_fold =
+            |one: &&Value| (one["times"].as_i64(), one["iterations"].as_f64()) == (Some(1), Some(f64::from(n)));
+        let fold = loops.iter().position(|one| is_fold(&one)).unwrap_or_else(|| panic!("no fold of {n} in {row}"));
+        let step = &loops[fold + 1];
+        assert_eq!((loops[fold]["depth"].as_i64(), step["depth"].as_i64()), (Some(0), Some(1)), "{row}");
+        assert_eq!(step["times"].as_i64(), Some(n.into()), "{row}");
+        assert!(step["iterations"].as_f64().is_some_and(|made| (19_990.0..=20_000.0).contains(&made)), "{row}");
+        for one in loops {
+            assert!(one["seconds"].as_f64() > Some(0.0) && one["model"].as_f64() > Some(0.0), "{one}");
+            assert!(one["loop"].as_str().is_some_and(|name| name.contains("steps") && name.contains('%')), "{one}");
+            assert!(one["lanes"].as_i64() >= Some(1) && one["reason"].is_string(), "{one}");
+        }
+    }
+    let table = printed(&bench(&directory, "steps", &args));
+    for entry in ["primal", "fwd", "rev", "vjp"] {
+        assert_eq!(table.matches(&format!("loop of {entry} at n = 9\n")).count(), 1, "{table}");
+    }
+    assert!(table.contains(" steps ") && table.contains("[vjp steps]"), "{table}");
+    let plain = printed(&bench(&directory, "steps", &args[..4]));
+    assert!(!plain.contains("loop of"), "{plain}");
+    let loopless = printed(&bench(&directory, "square", &["--input", "2.0", "--explain"]));
+    assert!(loopless.contains("loop of vjp\n"), "{loopless}");
 }
 
 #[test]

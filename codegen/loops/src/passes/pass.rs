@@ -104,6 +104,7 @@ pub(super) struct FunctionCx<'a> {
 struct Others {
     effects: FunctionEffects,
     takes: Vec<bool>,
+    repeated: Vec<bool>,
 }
 
 impl<'a> FunctionCx<'a> {
@@ -125,6 +126,12 @@ impl<'a> FunctionCx<'a> {
     /// Returns what each function does, as far as others can tell.
     pub(super) fn effects(&self) -> &'a FunctionEffects {
         &self.others.effects
+    }
+
+    /// Returns whether the function may run more than once in a call of an entry: others call it in loops, or it calls
+    /// itself.
+    pub(super) fn is_repeated(&self) -> bool {
+        self.others.repeated[self.id.0]
     }
 
     /// Changes the body, with the rest of the function at hand.
@@ -153,7 +160,8 @@ impl Others {
             Asks::Callees => FunctionEffects::of_summaries(analyses.summaries(module)),
             Asks::Effects => FunctionEffects::of(module, analyses),
         };
-        Others { effects, takes: module.functions.iter().map(|function| function.allocates).collect() }
+        let takes = module.functions.iter().map(|function| function.allocates).collect();
+        Others { effects, takes, repeated: module.repeated() }
     }
 }
 

@@ -96,6 +96,15 @@ const WAIT: f64 = 8.0;
 const LONG_WAIT: f64 = 30.0;
 const CALL_WAIT: f64 = 150.0;
 
+/// What it takes to begin and end a loop in lanes: the last iterations get a mask.
+const MASK: f64 = 10.0;
+
+/// Returns what a loop in lanes costs each time that it runs, its iterations aside. What it carries is put together at
+/// its end, by halves, of which each waits for the one before it. That is much for the loops of short rows.
+pub(super) fn around_lanes(looped: &For, lanes: u32) -> f64 {
+    MASK + WAIT * f64::from(lanes.ilog2()) * looped.carried.len() as f64
+}
+
 /// Returns how long an iteration of a loop waits for the one before it. Sums do not count: `unroll_and_jam` runs several
 /// side by side.
 pub(super) fn wait(looped: &For) -> f64 {

@@ -64,10 +64,11 @@ pub fn notes(module: &Module) -> Vec<String> {
 fn of_each<T: Default>(module: &Module, mut of: impl FnMut(FunId, LaneChooser) -> T) -> Vec<T> {
     let mut analyses = Analyses::default();
     let effects = FunctionEffects::of(module, &mut analyses);
+    let repeated = module.repeated();
     let each = |(i, function): (usize, &Function)| match LIKELY(function) {
         true => {
             let aliases = analyses.aliases(FunId(i), function, &effects.summaries);
-            of(FunId(i), chooser(function, aliases, &effects, module.vectors, module.keeps_order))
+            of(FunId(i), chooser(function, aliases, &effects, module.vectors, module.keeps_order, repeated[i]))
         }
         false => T::default(),
     };
@@ -102,7 +103,9 @@ impl Running<'_> {
         let cost = if looped.lanes > 1 {
             self.chooser.settled(looped)
         } else {
+            self.chooser.around += 1;
             let each = (self.block_cost(&looped.body) + 1.0).max(cost::wait(looped));
+            self.chooser.around -= 1;
             let is_plain = super::is_plain(self.chooser.function, looped);
             self.chooser.trips.of(looped) * each * if is_plain { PLAIN } else { 1.0 }
         };

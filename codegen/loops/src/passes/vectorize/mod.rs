@@ -15,7 +15,7 @@ mod explain;
 
 pub use explain::{Explained, explain, notes};
 
-use super::pass::{FunctionCx, LONGEST_WIDE};
+use super::pass::{FunctionCx, LONGEST_WIDE, Settings};
 use crate::analyses::alias::Aliases;
 use crate::analyses::divergence::Divergence;
 use crate::analyses::independence::{Carried, FunctionEffects, Independence, carried, prepare};
@@ -48,7 +48,8 @@ const LONG: f64 = 4.0;
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let aliases = cx.aliases();
-    let choice = chooser(cx.function, aliases, cx.effects(), cx.settings.vectors, cx.settings.keeps_order).choose();
+    let Settings { vectors, keeps_order, .. } = cx.settings;
+    let choice = chooser(cx.function, aliases, cx.effects(), vectors, keeps_order, cx.is_repeated()).choose();
     cx.rewrite(|body, function| mark(body, &choice.lanes, &mut function.locals));
 }
 
@@ -97,10 +98,12 @@ fn chooser<'a>(
     effects: &'a FunctionEffects,
     vectors: Vectors,
     keeps_order: bool,
+    is_repeated: bool,
 ) -> LaneChooser<'a> {
     let likely = function.body.likely_conditions();
     let (chosen, reasons, trips) = (vec![], vec![], Trips::default());
-    LaneChooser { function, aliases, effects, vectors, keeps_order, likely, trips, around: 0, chosen, reasons }
+    let around = usize::from(is_repeated);
+    LaneChooser { function, aliases, effects, vectors, keeps_order, likely, trips, around, chosen, reasons }
 }
 
 struct LaneChooser<'a> {
@@ -111,7 +114,7 @@ struct LaneChooser<'a> {
     keeps_order: bool,
     likely: FxHashSet<Local>,
     trips: Trips,
-    /// How many loops there are around the statement at hand.
+    /// How many loops there are around the statement at hand; those around calls of the function are one.
     around: usize,
     chosen: Vec<(Local, u32)>,
     reasons: Vec<(Local, Reason)>,
@@ -196,7 +199,7 @@ impl LaneChooser<'_> {
         if cost <= worth * otherwise || self.is_forced() && none_inside {
             self.chosen.truncate(before);
             self.chosen.push((looped.index, lanes));
-            return cost;
+            return cost + self.around_lanes(looped, lanes);
         }
         otherwise
     }
@@ -205,8 +208,15 @@ impl LaneChooser<'_> {
     fn settled(&self, looped: &For) -> f64 {
         let lanes = looped.lanes;
         let chunks = (self.trips.of(looped) / f64::from(lanes)).ceil();
+        let around = self.around_lanes(looped, lanes);
         let spread = Divergence::of(self.function, &self.aliases, looped).expect("a loop with lanes can run in them");
-        chunks * (self.price(&spread, lanes).block_cost(&looped.body) + 1.0)
+        around + chunks * (self.price(&spread, lanes).block_cost(&looped.body) + 1.0)
+    }
+
+    /// Returns what a loop in lanes costs beside its iterations, to the loop around it. Whether lanes are worth it in the
+    /// loop itself does not depend on that, as it may be long.
+    fn around_lanes(&self, looped: &For, lanes: u32) -> f64 {
+        if self.around > 0 { cost::around_lanes(looped, lanes) } else { 0.0 }
     }
 
     fn price<'s>(&'s self, spread: &'s Divergence, lanes: u32) -> InLanes<'s> {
