@@ -195,10 +195,13 @@ fn loops_are_explained() {
         let is_fold =
             |one: &&Value| (one["times"].as_i64(), one["iterations"].as_f64()) == (Some(1), Some(f64::from(n)));
         let fold = loops.iter().position(|one| is_fold(&one)).unwrap_or_else(|| panic!("no fold of {n} in {row}"));
-        let step = &loops[fold + 1];
-        assert_eq!((loops[fold]["depth"].as_i64(), step["depth"].as_i64()), (Some(0), Some(1)), "{row}");
+        assert_eq!(loops[fold]["depth"].as_i64(), Some(0), "{row}");
+        // Chunks for threads may lie between.
+        let goes_along =
+            |one: &&Value| one["iterations"].as_f64().is_some_and(|made| (19_990.0..=20_000.0).contains(&made));
+        let step = loops[fold + 1..].iter().find(goes_along).unwrap_or_else(|| panic!("no step in {row}"));
         assert_eq!(step["times"].as_i64(), Some(n.into()), "{row}");
-        assert!(step["iterations"].as_f64().is_some_and(|made| (19_990.0..=20_000.0).contains(&made)), "{row}");
+        assert!(step["depth"].as_i64() > Some(0), "{row}");
         for one in loops {
             assert!(one["seconds"].as_f64() > Some(0.0) && one["model"].as_f64() > Some(0.0), "{one}");
             assert!(one["loop"].as_str().is_some_and(|name| name.contains("steps") && name.contains('%')), "{one}");

@@ -142,6 +142,7 @@ impl Listing<'_> {
         let name = self.function.locals[index.0 as usize].name.as_deref().unwrap_or("");
         let is_of_nest = looped.lanes > 1 && !self.choice.lanes.contains_key(&index);
         let reason = self.reasons.get(&index).map(|reason| match reason {
+            _ if looped.on_threads => "chunks for threads".to_string(),
             _ if is_of_nest => "its nest is for them".to_string(),
             Reason::Refused(refusal) => refusal.to_string(),
             Reason::Plain => "left to LLVM".to_string(),
