@@ -106,6 +106,9 @@ pub fn loops(row: &Row) -> Option<String> {
     let size = row.size.map_or(String::new(), |size| format!(" at n = {size}"));
     let mut lines = vec![String::new(), explained::heading(&format!("{}{size}", row.entry.name()))];
     lines.extend(rows.iter().map(|one| explained::line(one, call)));
+    if rows.is_empty() && *others == 0 {
+        lines.push(format!("{:>10}", "no loops"));
+    }
     if *others > 0 {
         lines.push(format!("{:>10}  outer loops took less than {}% each", others, 100.0 * explained::PART));
     }
