@@ -36,7 +36,8 @@ pub fn tests() -> Vec<Trial> {
     }));
     tests.extend(alone!(
         "dual_arrays": of_random_programs, what_is_not_computed_has_no_derivative,
-        derivatives_stop_at_an_index_out_of_range, each_row_of_refusals_has_its_program,
+        derivatives_stop_at_an_index_out_of_range, derivatives_stop_where_a_state_changes_its_size,
+        each_row_of_refusals_has_its_program,
         where_the_default_has_no_number_the_forward_derivative_tells,
     ));
     tests
@@ -210,6 +211,30 @@ fn derivatives_stop_at_an_index_out_of_range() {
         let why = call(&p, &name, &[point(7), direction.clone()]).expect_err("7 is no index");
         assert!(why.contains("index 7 is out of range for size 2"), "{name}: {why}");
         assert!(call(&p, &name, &[point(1), direction]).is_ok(), "{name}");
+    }
+}
+
+/// A state has one size in whole arrays: the loop that changes it stops, though nothing reads what it computes, only its
+/// size. Where it has no step, the size is that of the argument.
+fn derivatives_stop_where_a_state_changes_its_size() {
+    let text = "(def f Float ((n : Integer) (x : Float) (v : Vec Float))
+      (let (s (fold (lam (t : Tuple (Vec Float) Integer) (Vec_init 1.0 1.0 1.0)) v (build n (lam (i : Integer) i))))
+        (fold (lam (p : Tuple Float Float) 1.0) x s)))";
+    let mut p = pipeline(text, Derivation::DualArrays).expect("it is right");
+    let vector = |n: usize| Value::Tensor(Tensor::new(vec![n], vec![Value::Float(2.0); n]).into());
+    let direction = |n| Value::Tuple(vec![Value::Tuple(vec![]), Value::Float(1.0), vector(n)]);
+    for derivative in [Derivative::Fwd, Derivative::Jvp] {
+        let name = FunName::base("f").derived(derivative);
+        p.require(&name).expect("it derives");
+        let at = |steps, size| {
+            let point = Value::Tuple(vec![Value::Integer(steps), Value::Float(0.5), vector(size)]);
+            call(&p, &name, &[point, direction(size)])
+        };
+        let why = at(1, 0).expect_err("the size changes");
+        assert!(why.contains("sizes"), "{name}: {why}");
+        let values = [at(0, 0), at(0, 2), at(1, 3)].map(|value| value.expect("the size stays").0.floats());
+        let last = values.map(|floats| floats[floats.len() - 1]);
+        assert_eq!(last, [1.0, 0.0, 0.0], "{name}");
     }
 }
 

@@ -238,6 +238,9 @@ impl Raising<'_> {
     fn repeat(&mut self, id: Id, block: &Block) {
         let node = self.function.node(id);
         let (n, starts) = (self.at(node.args[0], &[]), &node.args[1..]);
+        if block.results.is_empty() {
+            return self.repeated_checks(block, &n);
+        }
         let n = self.steps(block, n);
         let kept = &block.results[starts.len()..];
         let start = tuple_or_one(starts.iter().map(|&start| self.whole(start)).collect());
@@ -282,11 +285,42 @@ impl Raising<'_> {
         self.set_parts(id, readers);
     }
 
+    /// Raises a loop that only checks sizes which are known before: its checks, if it has steps. Who reads these sizes
+    /// reads them after the checks, as nothing reads the loop.
+    fn repeated_checks(&mut self, block: &Block, n: &Expr) {
+        let any = Expr::prim(Prim::Lt, [Expr::integer(0), n.clone()]);
+        for (condition, same) in self.checks_before(block) {
+            let same = Expr::conditional(any.clone(), same, Expr::constant(lm::term::Constant::Bool(true)));
+            let same = self.bind("same", same);
+            self.scope().checks.push(same.clone());
+            for &size in &self.function.node(condition).args {
+                let is_number = matches!(self.function.node(size).op, Op::Constant(_));
+                if !is_number && self.scopes.len() == 1 {
+                    let read = self.at(size, &[]);
+                    let after = self.bind("n", Expr::app(lm::term::Op::Assert, vec![same.clone(), read]));
+                    self.set(size, Reader::array(after, 0));
+                }
+            }
+        }
+    }
+
     /// Returns the number of steps of a loop. Where there are any, it comes after the checks of sizes in the loop that are
     /// known before: it is a number that derivatives use, and they do not see checks.
     fn steps(&mut self, block: &Block, n: Expr) -> Expr {
+        let checks = self.checks_before(block).into_iter();
+        let checked = checks.fold(n.clone(), |n, (_, same)| Expr::app(lm::term::Op::Assert, vec![same, n]));
+        if checked == n {
+            return n;
+        }
+        let any = Expr::prim(Prim::Lt, [Expr::integer(0), n.clone()]);
+        self.bind("n", Expr::conditional(any, checked, n))
+    }
+
+    /// Returns the conditions that a loop checks of sizes which are known before it, the last first, and Bools that are
+    /// true unless they fail.
+    fn checks_before(&mut self, block: &Block) -> Vec<(Id, Expr)> {
         let is_before = |id: &Id| !block.nodes.contains(id) && !block.parameters.contains(id);
-        let mut checked = n.clone();
+        let mut checks = vec![];
         for &id in block.nodes.iter().rev() {
             let node = self.function.node(id);
             let Op::Check(Failure::Size) = node.op else { continue };
@@ -297,15 +331,11 @@ impl Raising<'_> {
                 _ => false,
             };
             if is_known_before {
-                let same = self.check(node.args[0], &Failure::Size).placed_throughout(node.span);
-                checked = Expr::app(lm::term::Op::Assert, vec![same, checked]);
+                let span = node.span;
+                checks.push((node.args[0], self.check(node.args[0], &Failure::Size).placed_throughout(span)));
             }
         }
-        if checked == n {
-            return n;
-        }
-        let any = Expr::prim(Prim::Lt, [Expr::integer(0), n.clone()]);
-        self.bind("n", Expr::conditional(any, checked, n))
+        checks
     }
 
     /// Names the arrays of a state.
