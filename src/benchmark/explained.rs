@@ -49,7 +49,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the loops of a module that made so many iterations.
+    /// Returns the loops of a module, as they run, that made so many iterations in all.
     pub fn new(module: &Module, runs: Vec<LoopRuns<u64>>) -> Plan {
         let average = |(id, runs): (LoopId, &LoopRuns<u64>)| {
             (runs.times > 0).then(|| (id, runs.total as f64 / runs.times as f64))

@@ -190,6 +190,7 @@ fn loops_are_explained() {
     let args = ["--input", "tuple (build 20000 (lam (i : Integer) 1.0)) n", "--sizes", "7,9", "--explain"];
     let measured = json(&directory, "steps", &[&args[..], &["--entries", "rev"]].concat());
     let rows = measured["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 4, "{measured}");
     for (row, n) in rows.iter().zip([7, 7, 9, 9]) {
         let loops = row["loops"].as_array().unwrap_or_else(|| panic!("no loops in {row}"));
         let is_fold =
@@ -208,6 +209,9 @@ fn loops_are_explained() {
             assert!(one["lanes"].as_i64() >= Some(1) && one["reason"].is_string(), "{one}");
         }
     }
+    let in_lanes = json(&directory, "steps", &[&args[..], &["--entries", "primal", "--lanes", "4"]].concat());
+    let loops = in_lanes["rows"][0]["loops"].as_array().expect("loops");
+    assert!(loops.iter().any(|one| one["lanes"].as_i64() == Some(4)), "{in_lanes}");
     let table = printed(&bench(&directory, "steps", &args));
     for entry in ["primal", "fwd", "rev", "vjp"] {
         assert_eq!(table.matches(&format!("loop of {entry} at n = 9\n")).count(), 1, "{table}");

@@ -1,7 +1,7 @@
 //! Compiles into memory, and calls the code with values of the interpreter.
 
 use crate::abi::{self, Kind};
-use crate::emit::{COUNTERS, packed_name, query_name};
+use crate::emit::{COUNTERS, Telling, packed_name, query_name};
 use crate::error::Error;
 use crate::llvm::{Linked, is_loaded, load_library};
 use crate::llvm_codegen::OutputForm;
@@ -15,7 +15,7 @@ use lm::term::{Fun, FunName, Program, Span};
 use lm::types::Type;
 use lm::value::Value;
 use lmc_pool::Pool;
-use loops::analyses::counts::{Counts, Work};
+use loops::analyses::counts::Counts;
 use loops::analyses::watch::LoopId;
 use loops::interp::Failed;
 use std::ffi::{CStr, c_char, c_void};
@@ -74,8 +74,8 @@ impl Jit {
         options: &Options,
     ) -> Result<Jit, Error> {
         let mut module = compile(program, entries, source, options)?;
-        let object = module.counting_code()?;
-        Jit::link(module, &object, options)?.with_counters(Work::ALL.len())
+        module.loops_mut().run_in_order();
+        Jit::telling(module, Telling::Work, options)
     }
 
     /// As [`Jit::new`]; the code tells the iterations of all loops, for [`Prepared::iterations`]. They run one after the
@@ -86,15 +86,14 @@ impl Jit {
         source: &SourceInfo,
         options: &Options,
     ) -> Result<Jit, Error> {
-        let module = compile(program, entries, source, options)?;
+        let mut module = compile(program, entries, source, options)?;
         let loops = module.loops().all_loops();
-        let object = module.iterating_code(&loops)?;
-        Jit::link(module, &object, options)?.with_counters(2 * loops.len())
+        module.loops_mut().run_in_order();
+        module.loops_mut().watch(&loops);
+        Jit::telling(module, Telling::Iterations(loops.len()), options)
     }
 
     /// As [`Jit::new`]; the code tells how long these loops took, for [`Prepared::seconds`].
-    ///
-    /// Errors: those of [`Jit::new`].
     pub fn timing(
         program: &Program,
         entries: &[FunName],
@@ -102,16 +101,19 @@ impl Jit {
         options: &Options,
         loops: &[LoopId],
     ) -> Result<Jit, Error> {
-        let module = compile(program, entries, source, options)?;
-        let object = module.timing_code(loops)?;
-        Jit::link(module, &object, options)?.with_counters(2 * loops.len())
+        let mut module = compile(program, entries, source, options)?;
+        module.loops_mut().watch(loops);
+        Jit::telling(module, Telling::Seconds(loops.len()), options)
     }
 
-    fn with_counters(mut self, words: usize) -> Result<Jit, Error> {
-        if words > 0 {
-            self.counters = Some((self.linked.address(COUNTERS).map_err(Error::Llvm)? as *mut u64, words));
+    fn telling(module: Module, telling: Telling, options: &Options) -> Result<Jit, Error> {
+        let object = module.telling_code(telling)?;
+        let mut jit = Jit::link(module, &object, options)?;
+        if telling.words() > 0 {
+            let first = jit.linked.address(COUNTERS).map_err(Error::Llvm)? as *mut u64;
+            jit.counters = Some((first, telling.words()));
         }
-        Ok(self)
+        Ok(jit)
     }
 
     /// As [`Jit::new`]; the code tells workspaces as well, for [`Jit::workspace`].
@@ -342,9 +344,8 @@ impl Prepared<'_> {
         Ok(Counts::new(told.try_into().expect("the code was compiled to count")))
     }
 
-    /// Calls the function, and tells the iterations of all loops, in the order of the module. Errors: those of the program.
-    ///
-    /// Panics when the code does not tell them: see [`Jit::iterating`].
+    /// Calls the function, and tells the iterations of all loops, in the order of `all_loops` of the module. The code must
+    /// be that of [`Jit::iterating`]. Errors: those of the program.
     pub fn iterations(&mut self) -> Result<Vec<LoopRuns<u64>>, RuntimeError> {
         let told = self.told()?;
         Ok(told.chunks(2).map(|words| LoopRuns { times: words[0], total: words[1] }).collect())
@@ -352,8 +353,6 @@ impl Prepared<'_> {
 
     /// Calls the function, and tells how long loops took, in the order in which they were given to [`Jit::timing`].
     /// Errors: those of the program.
-    ///
-    /// Panics when the code does not tell them.
     pub fn seconds(&mut self) -> Result<Vec<LoopRuns<f64>>, RuntimeError> {
         let told = self.told()?;
         Ok(told.chunks(2).map(|words| LoopRuns { times: words[0], total: f64::from_bits(words[1]) }).collect())

@@ -10,7 +10,7 @@ use crate::target::Target;
 use lm::sizes::Signature;
 use lm::term::{Def, Fun, FunName, Program};
 use loops::analyses::slices::{Slices, Wanted};
-use loops::analyses::watch::{Iterations, LoopId};
+use loops::analyses::watch::Iterations;
 use loops::interface::{Interface, Parameter, external_parameters};
 use loops::ir;
 use loops::ir::FunId;
@@ -127,6 +127,11 @@ impl Module {
         })
     }
 
+    /// Returns the lowered program, after the passes, to prepare it for code that tells something of itself.
+    pub(crate) fn loops_mut(&mut self) -> &mut ir::Module {
+        &mut self.loops
+    }
+
     /// Returns the lowered program, after the passes.
     pub fn loops(&self) -> &ir::Module {
         &self.loops
@@ -157,25 +162,9 @@ impl Module {
         self.make(form, packed, Telling::Nothing, false)
     }
 
-    /// An object with the packed form of the entries, which counts what it does.
-    pub(crate) fn counting_code(&mut self) -> Result<Vec<u8>, Error> {
-        self.loops.run_in_order();
-        self.make(OutputForm::Object, true, Telling::Work, false)
-    }
-
-    /// An object with the packed form of the entries, which tells the iterations of all loops.
-    pub(crate) fn iterating_code(&self, loops: &[LoopId]) -> Result<Vec<u8>, Error> {
-        let mut module = self.clone();
-        module.loops.run_in_order();
-        module.loops.watch(loops);
-        module.make(OutputForm::Object, true, Telling::Iterations(loops.len()), false)
-    }
-
-    /// An object with the packed form of the entries, which tells the time that loops took.
-    pub(crate) fn timing_code(&self, loops: &[LoopId]) -> Result<Vec<u8>, Error> {
-        let mut module = self.clone();
-        module.loops.watch(loops);
-        module.make(OutputForm::Object, true, Telling::Seconds(loops.len()), false)
+    /// An object with the packed form of the entries, which tells something of itself.
+    pub(crate) fn telling_code(&self, telling: Telling) -> Result<Vec<u8>, Error> {
+        self.make(OutputForm::Object, true, telling, false)
     }
 
     /// Returns an object with the packed form of the entries, and of the queries of their workspaces.

@@ -127,7 +127,7 @@ impl Subject {
         let point = self.point(size, jit).map_err(stopped)?;
         for row in rows {
             let runs = self.prepared(iterating, row.entry, &point).iterations().map_err(stopped)?;
-            let plan = Plan::new(iterating.module(), runs);
+            let plan = Plan::new(jit.module(), runs);
             let watched = plan.watched();
             let compile = |program: &_, entries: &_, source: &_, options: &_| {
                 Jit::timing(program, entries, source, options, &watched)

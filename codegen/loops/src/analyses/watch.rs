@@ -1,6 +1,6 @@
 //! Numbers loops, so that code can tell of each of them how often and how long it ran.
 
-use crate::ir::{Block, For, FunId, Local, Module, Operand, Stmt};
+use crate::ir::{For, FunId, Local, Module, Operand, Stmt};
 use rustc_hash::FxHashMap;
 
 /// A loop of a module: its function, and its index there.
@@ -16,12 +16,14 @@ pub struct LoopId {
 pub type Iterations = FxHashMap<LoopId, f64>;
 
 impl Module {
-    /// Returns all loops, in the order of the text.
+    /// Returns all loops, function by function, each behind the loop around it.
     pub fn all_loops(&self) -> Vec<LoopId> {
         let mut found = vec![];
         for (i, function) in self.functions.iter().enumerate() {
-            loops_of(&function.body, &mut |looped| {
-                found.push(LoopId { function: FunId(i), index: looped.index });
+            function.body.visit(&mut |stmt| {
+                if let Stmt::For(looped) = stmt {
+                    found.push(LoopId { function: FunId(i), index: looped.index });
+                }
             });
         }
         found
@@ -32,16 +34,6 @@ impl Module {
         for (id, number) in loops.iter().zip(0..) {
             self.functions[id.function.0].locals[id.index.0 as usize].watched = Some(number);
         }
-    }
-}
-
-/// Visits the loops of a block, the outer ones first.
-fn loops_of(block: &Block, visit: &mut impl FnMut(&For)) {
-    for stmt in &block.stmts {
-        if let Stmt::For(looped) = stmt {
-            visit(looped);
-        }
-        stmt.blocks().for_each(|inner| loops_of(inner, visit));
     }
 }
 
