@@ -336,7 +336,7 @@ impl Prepared<'_> {
         unsafe { marshal::unpack(&self.fun.result, &mut self.results.iter().copied()) }
     }
 
-    /// Calls the function, and tells what its loops did: see [`Work`]. Errors: those of the program.
+    /// Calls the function, and tells what its loops did. Errors: those of the program.
     ///
     /// Panics when the code does not count: see [`Jit::counting`].
     pub fn counts(&mut self) -> Result<Counts, RuntimeError> {
