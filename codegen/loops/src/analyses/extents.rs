@@ -86,6 +86,26 @@ impl Extents {
         is_fixed && !roots.is_empty() && roots.is_disjoint(&self.divided) && roots.iter().all(has)
     }
 
+    /// Returns the number of rows of a buffer of so many elements each: of rows of these sizes.
+    pub fn rows(&self, buffer: Local, sizes: &[Operand]) -> Option<Operand> {
+        let roots = self.aliases.roots_of(buffer);
+        let mut roots = roots.iter();
+        let own = self.counts.get(&buffer).or_else(|| match (roots.next(), roots.next()) {
+            (Some(Root::Made(made)), None) => self.counts.get(&made),
+            _ => None,
+        });
+        let mut factors = self.factors(own?);
+        for size in self.factors(sizes) {
+            let at = factors.iter().position(|factor| factor.same(&size))?;
+            factors.remove(at);
+        }
+        match &factors[..] {
+            [] => Some(Operand::Integer(1)),
+            [rows] => Some(rows.clone()),
+            _ => None,
+        }
+    }
+
     /// Returns whether a number is the product of others.
     pub fn is_product(&self, count: &Operand, of: &[Operand]) -> bool {
         self.factors(std::slice::from_ref(count)) == self.factors(of)

@@ -10,6 +10,7 @@ pub mod effects;
 pub mod extents;
 pub mod independence;
 pub mod jam;
+pub mod nests;
 pub mod places;
 pub mod ranges;
 pub mod roots;

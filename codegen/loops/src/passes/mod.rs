@@ -19,6 +19,7 @@ mod first_writes;
 mod fuse_read_add_write;
 mod fusion;
 mod gather_neighbours;
+mod gather_stencils;
 mod gvn;
 mod hoist_allocs;
 mod hoist_common;
@@ -177,6 +178,13 @@ pub const PASSES: &[Pass] = &[
         reorders: true,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: coalesce_buffers::run }),
+    },
+    Pass {
+        name: "gather_stencils",
+        purpose: "lets the elements of a box take what iterations around them add",
+        reorders: true,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: gather_stencils::run }),
     },
     Pass {
         name: "update_in_place",
@@ -388,11 +396,13 @@ const ORDER: &[&str] = &[
     "scalar_promotion",
     "hoist_common",
     "coalesce_buffers",
+    "gather_stencils",
     "update_in_place",
     "fusion",
     "dce",
     "spread_sums",
     "update_in_place",
+    "first_writes",
     "index_set_split",
     "delinearize",
     "gvn",

@@ -16,11 +16,11 @@
 //! of what both loops load for a step.
 
 use super::lines::{Known, Line, Place, lines};
-use super::nest::Nest;
 use super::reader::{Reader, Record, reader};
 use super::rewrite::sink_store;
 use super::step::{Change, Step, own_loads};
 use super::{Updater, tables};
+use crate::analyses::nests::Nest;
 use crate::analyses::worked_on::{is_any, is_load, is_worked_on};
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Span;

@@ -14,13 +14,13 @@
 //! places in L follow each other as the stores do. A step that changes all elements is left alone: nothing is saved.
 
 use super::delay::filled_later;
-use super::nest::Nest;
 use super::reader::{Reader, Record, reader};
 use super::rewrite::{sink_loads, sink_store};
 use super::skeleton::{always_stores, are_set_before, change_stores, inputs, skeleton};
 use super::step::{Change, Step, new_state, own_loads};
 use super::threading::{Leaf, Threading};
 use super::{First, Updater, tables};
+use crate::analyses::nests::Nest;
 use crate::analyses::scopes::released;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, MOST_ELEMENTS, Memory, Op, Operand, Scalar, Stmt};
 use rustc_hash::FxHashMap;

@@ -3,8 +3,8 @@
 //! The step may have changed such an element already, or will. It has not if the step does not change the element at
 //! all: what decides whether it does is evaluated at the place of the other element.
 
-use super::nest::Nest;
-use super::slice::Slice;
+use crate::analyses::nests::Nest;
+use crate::analyses::nests::Slice;
 use crate::analyses::ranges::Ranges;
 use crate::ir::{Block, Local, LocalInfo, Memory, Operand, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,8 +1,8 @@
 //! Changes the innermost block of a nest, so that it leaves alone what the step does not change.
 
-use super::nest::Nest;
 use super::others::is_passing;
 use super::step::passing;
+use crate::analyses::nests::Nest;
 use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Operand, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 

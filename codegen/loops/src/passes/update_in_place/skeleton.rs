@@ -1,8 +1,8 @@
 //! Finds what decides where a nest stores: the nest without values.
 
-use super::nest::Nest;
 use super::rewrite::sink_store;
 use super::step::{Step, own_loads};
+use crate::analyses::nests::Nest;
 use crate::ir::{Block, For, Local, Memory, Operand, Stmt};
 use rustc_hash::FxHashSet;
 

@@ -1,8 +1,8 @@
 //! Finds steps that make a new state of the old one.
 
 use super::Updater;
-use super::nest::Nest;
 use super::others::{Others, Rule, Way, is_passing};
+use crate::analyses::nests::Nest;
 use crate::analyses::scopes::kept;
 use crate::analyses::worked_on::{is_add, is_load, is_worked_on};
 use crate::ir::{Block, For, Local, Memory, Operand, Stmt};

@@ -5,9 +5,9 @@
 //! zero T; nest, adding to T[j] for S[y(j)]; for j in 0..m { if inside y(j) { add S[y(j)] += load T[j] } }
 //! ```
 
-use super::nest::Nest;
 use super::others::Way;
-use super::slice::Slice;
+use crate::analyses::nests::Nest;
+use crate::analyses::nests::Slice;
 use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use rustc_hash::FxHashMap;
 

@@ -4,35 +4,39 @@
 //! for i in 0..p { row = i m; for j in 0..m { x = row + j; .. } }         x is another place in each iteration
 //! ```
 
+mod slice;
+
+pub use slice::Slice;
+
 use crate::ir::{Block, For, Local, Op, Operand, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A nest, and how it names the elements.
-pub(super) struct Nest {
-    pub(super) indices: Vec<Local>,
+pub struct Nest {
+    /// The indices, the outermost first.
+    pub indices: Vec<Local>,
     /// The ends of the loops; they do not change in the nest.
-    pub(super) sizes: Vec<Operand>,
+    pub sizes: Vec<Operand>,
     /// The statements to go down to, from the body of the outermost loop on, except the innermost block's.
-    pub(super) path: Vec<usize>,
+    pub path: Vec<usize>,
     /// The locals that the nest sets.
-    pub(super) set: FxHashSet<Local>,
+    pub set: FxHashSet<Local>,
     /// The operations in it.
-    pub(super) made: FxHashMap<Local, (Op, Vec<Operand>)>,
+    pub made: FxHashMap<Local, (Op, Vec<Operand>)>,
+    /// What conditionals in it give: the condition, and what either arm gives.
+    pub choices: FxHashMap<Local, [Operand; 3]>,
 }
 
 impl Nest {
     /// Matches a nest. In each block one statement is of interest, down to a block in which one is a leaf.
-    pub(super) fn of(
-        stmt: &Stmt,
-        is_leaf: &dyn Fn(&Stmt) -> bool,
-        is_of_interest: &dyn Fn(&Stmt) -> bool,
-    ) -> Option<Nest> {
+    pub fn of(stmt: &Stmt, is_leaf: &dyn Fn(&Stmt) -> bool, is_of_interest: &dyn Fn(&Stmt) -> bool) -> Option<Nest> {
         let mut nest = Nest {
             indices: vec![],
             sizes: vec![],
             path: vec![],
             set: FxHashSet::default(),
             made: FxHashMap::default(),
+            choices: FxHashMap::default(),
         };
         let mut stmt = stmt;
         loop {
@@ -70,14 +74,20 @@ impl Nest {
     fn collect(&mut self, block: &Block) {
         block.visit(&mut |stmt| {
             self.set.extend(stmt.targets().into_iter().chain(stmt.bound()));
-            if let Stmt::Let(x, op, args) = stmt {
-                self.made.insert(*x, (*op, args.clone()));
+            match stmt {
+                Stmt::Let(x, op, args) => drop(self.made.insert(*x, (*op, args.clone()))),
+                Stmt::If(xs, condition, then, other) => {
+                    for (x, (a, b)) in xs.iter().zip(then.results.iter().zip(&other.results)) {
+                        self.choices.insert(*x, [condition.clone(), a.clone(), b.clone()]);
+                    }
+                }
+                _ => {}
             }
         });
     }
 
     /// Returns whether an operand is the place of the nest's iteration, in row-major order.
-    pub(super) fn is_place(&self, x: &Operand) -> bool {
+    pub fn is_place(&self, x: &Operand) -> bool {
         let index = |k: usize| Operand::Local(self.indices[k]);
         let mut x = x.clone();
         for k in (1..self.indices.len()).rev() {
@@ -91,7 +101,7 @@ impl Nest {
     }
 
     /// Returns the indices that give a place, if it is made of rows of the nest's sizes.
-    pub(super) fn coordinates(&self, y: &Operand) -> Option<Vec<Operand>> {
+    pub fn coordinates(&self, y: &Operand) -> Option<Vec<Operand>> {
         let mut coordinates = Vec::new();
         let mut y = y.clone();
         for k in (1..self.indices.len()).rev() {
@@ -103,23 +113,75 @@ impl Nest {
         Some(coordinates)
     }
 
+    /// Returns the indices that give a place, and the sizes of the rows that it is made of, if these do not change in the
+    /// nest, and there are as many as in it. What conditionals give is taken as it was chosen.
+    pub fn coordinates_in_rows(
+        &self,
+        y: &Operand,
+        chosen: &FxHashMap<Local, Operand>,
+    ) -> Option<(Vec<Operand>, Vec<Operand>)> {
+        let (mut coordinates, mut sizes) = (Vec::new(), Vec::new());
+        let resolved = |a: &Operand| {
+            let mut a = a.clone();
+            while let Some(b) = a.local().and_then(|x| chosen.get(&x)) {
+                a = b.clone();
+            }
+            a
+        };
+        let mut y = resolved(y);
+        for _ in 1..self.indices.len() {
+            let (row, size, last) = self.split_by(&y, &|size| !self.changes(size))?;
+            coordinates.insert(0, resolved(&last));
+            sizes.insert(0, size);
+            y = resolved(&row);
+        }
+        coordinates.insert(0, y);
+        Some((coordinates, sizes))
+    }
+
+    /// Returns what a conditional gives that a number is made of, other than those that are chosen already.
+    pub fn choice_in(&self, a: &Operand, chosen: &FxHashMap<Local, Operand>) -> Option<Local> {
+        let x = a.local().filter(|x| self.set.contains(x))?;
+        match (chosen.get(&x), self.made.get(&x)) {
+            (Some(arm), _) => self.choice_in(arm, chosen),
+            (None, Some((_, args))) => args.iter().find_map(|arg| self.choice_in(arg, chosen)),
+            (None, None) => self.choices.contains_key(&x).then_some(x),
+        }
+    }
+
+    /// Returns whether a number or a condition is made of indices and of what does not change in the nest.
+    pub fn is_made_of_indices(&self, a: &Operand) -> bool {
+        let Some(x) = a.local().filter(|x| self.set.contains(x)) else { return true };
+        self.indices.contains(&x)
+            || self.made.get(&x).is_some_and(|(_, args)| args.iter().all(|arg| self.is_made_of_indices(arg)))
+    }
+
+    fn changes(&self, a: &Operand) -> bool {
+        a.local().is_some_and(|x| self.set.contains(&x))
+    }
+
     /// Matches `row size + last`.
     fn split(&self, x: &Operand, k: usize) -> Option<(Operand, Operand)> {
+        let (row, _, last) = self.split_by(x, &|size| size.same(&self.sizes[k]))?;
+        Some((row, last))
+    }
+
+    fn split_by(&self, x: &Operand, is_size: &dyn Fn(&Operand) -> bool) -> Option<(Operand, Operand, Operand)> {
         let (Op::AddI, args) = self.made.get(&x.local()?)? else { return None };
         [(0, 1), (1, 0)].into_iter().find_map(|(first, second)| {
             let (Op::MulI, factors) = self.made.get(&args[first].local()?)? else { return None };
-            let row = match &factors[..] {
-                [row, size] if size.same(&self.sizes[k]) => row,
-                [size, row] if size.same(&self.sizes[k]) => row,
+            let (row, size) = match &factors[..] {
+                [row, size] if is_size(size) => (row, size),
+                [size, row] if is_size(size) => (row, size),
                 _ => return None,
             };
-            Some((row.clone(), args[second].clone()))
+            Some((row.clone(), size.clone(), args[second].clone()))
         })
     }
 
     /// Returns the numbers of the indices that an operand depends on, if it is made of them and of what does not change
     /// in the nest, by operations that need no check.
-    pub(super) fn depends_on(&self, a: &Operand) -> Option<Vec<usize>> {
+    pub fn depends_on(&self, a: &Operand) -> Option<Vec<usize>> {
         let Some(x) = a.local().filter(|x| self.set.contains(x)) else { return Some(vec![]) };
         if let Some(k) = self.indices.iter().position(|index| *index == x) {
             return Some(vec![k]);
@@ -135,13 +197,13 @@ impl Nest {
     }
 
     /// Returns the innermost block of the nest.
-    pub(super) fn innermost<'a>(&self, stmt: &'a Stmt) -> &'a Block {
+    pub fn innermost<'a>(&self, stmt: &'a Stmt) -> &'a Block {
         let outer = stmt.blocks().next().expect("a nest is loops");
         self.path.iter().fold(outer, |block, at| block.stmts[*at].blocks().next().expect("a nest is loops"))
     }
 
     /// As [`Nest::innermost`], to be changed.
-    pub(super) fn innermost_mut<'a>(&self, stmt: &'a mut Stmt) -> &'a mut Block {
+    pub fn innermost_mut<'a>(&self, stmt: &'a mut Stmt) -> &'a mut Block {
         self.path.iter().fold(stmt.block_mut(0), |block, at| block.stmts[*at].block_mut(0))
     }
 }
