@@ -86,15 +86,9 @@ impl Extents {
         is_fixed && !roots.is_empty() && roots.is_disjoint(&self.divided) && roots.iter().all(has)
     }
 
-    /// Returns the number of rows of a buffer of so many elements each: of rows of these sizes.
+    /// Returns the number of rows of a buffer that is allocated in the function or a parameter, in rows of these sizes.
     pub fn rows(&self, buffer: Local, sizes: &[Operand]) -> Option<Operand> {
-        let roots = self.aliases.roots_of(buffer);
-        let mut roots = roots.iter();
-        let own = self.counts.get(&buffer).or_else(|| match (roots.next(), roots.next()) {
-            (Some(Root::Made(made)), None) => self.counts.get(&made),
-            _ => None,
-        });
-        let mut factors = self.factors(own?);
+        let mut factors = self.factors(self.counts.get(&buffer)?);
         for size in self.factors(sizes) {
             let at = factors.iter().position(|factor| factor.same(&size))?;
             factors.remove(at);

@@ -15,7 +15,10 @@
 //! All that the nest adds at other places is moved so, by offsets that do not change in the nest. Whether an iteration
 //! adds is asked again, at the place of the iteration. So the conditions may depend on indices, but not on elements. An
 //! index of d other than the first is known to lie in d, as two offsets could else give one place. Terms are added in
-//! another order.
+//! another order. A value that the nest loads at its own place, from a buffer that stays as it is, needs no table.
+//!
+//! An index that conditionals give has a case for each of their arms. One that is a border's has an offset where the
+//! iteration's index is known to be the first or the last one.
 //!
 //! `gather_neighbours` does the same for single loops, with less memory, where the neighbours are near.
 
@@ -32,15 +35,21 @@ use lm::term::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
-/// The most values that are kept of each iteration, and the most terms of an element.
-const MOST_VALUES: usize = 8;
+/// The most values that are kept of each iteration: each goes through memory, beside the elements. With four of them,
+/// stencils on squares are no faster than by `gather_neighbours`.
+const MOST_VALUES: usize = 3;
+
+/// The most terms of an element.
 const MOST_TERMS: usize = 16;
+
+/// A nest that is known to have so few iterations is for registers.
+const FEW: i64 = 64;
 
 /// The most conditionals that the place of an addition may depend on.
 const MOST_CHOICES: usize = 6;
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    if cx.settings.keeps_order {
+    if cx.settings.keeps_order || !adds_twice(&cx.function.body) {
         return;
     }
     let (aliases, summaries) = (cx.aliases(), cx.summaries());
@@ -126,17 +135,16 @@ impl Gatherer<'_> {
     /// Returns the nests in place of one that adds to neighbours; `made` has the buffers that its block makes before it.
     fn gathered(&mut self, stmt: &Stmt, made: &FxHashSet<Local>) -> Option<Vec<Stmt>> {
         let nest = Nest::of(stmt, &adds, &|stmt| adds_within(stmt))?;
-        (nest.indices.len() > 1 && is_simple(stmt)).then_some(())?;
+        (nest.indices.len() > 1 && !has_few_iterations(&nest) && is_simple(stmt)).then_some(())?;
         let mut additions = Vec::new();
         self.collect(stmt, &nest, &mut vec![], &mut additions);
         let mut by_buffer: IndexMap<Local, Vec<&Addition>> = IndexMap::default();
         additions.iter().for_each(|addition| by_buffer.entry(addition.buffer).or_default().push(addition));
-        let gathered = |(buffer, additions): (Local, Vec<_>)| self.gathered_buffer(stmt, buffer, &additions, &nest);
+        let there = self.values_there(stmt, &nest, made);
+        let gathered =
+            |(buffer, additions): (Local, Vec<_>)| self.gathered_buffer(stmt, buffer, &additions, &nest, &there);
         let buffers: Vec<Gathered> = by_buffer.into_iter().filter_map(gathered).collect();
-        (!buffers.is_empty()).then(|| {
-            let there = self.values_there(stmt, &nest, made);
-            self.rewritten(stmt, &nest, &buffers, there)
-        })
+        (!buffers.is_empty()).then(|| self.rewritten(stmt, &nest, &buffers, there))
     }
 
     /// Returns what a nest loads at its own place, and stays there: where each is loaded from. A state is left out, since
@@ -274,6 +282,7 @@ impl Gatherer<'_> {
         buffer: Local,
         additions: &[&'a Addition],
         nest: &Nest,
+        there: &FxHashMap<Local, Local>,
     ) -> Option<Gathered<'a>> {
         (!nest.set.contains(&buffer) && self.only_adds(stmt, buffer)).then_some(())?;
         let mut terms = Vec::new();
@@ -288,10 +297,10 @@ impl Gatherer<'_> {
         }
         let distinct: FxHashSet<&[Polynomial]> = terms.iter().map(|(offsets, _)| *offsets).collect();
         let has_own = terms.len() < additions.len();
-        let values: FxHashSet<Local> = terms.iter().filter_map(|(_, addition)| addition.value.local()).collect();
-        let pays =
-            distinct.len() + usize::from(has_own) > 1 && values.len() <= MOST_VALUES && terms.len() <= MOST_TERMS;
-        pays.then_some(())?;
+        let is_kept = |x: &Local| nest.set.contains(x) && !there.contains_key(x);
+        let values = terms.iter().filter_map(|(_, addition)| addition.value.local()).filter(is_kept);
+        let is_cheap = values.collect::<FxHashSet<Local>>().len() <= MOST_VALUES && terms.len() <= MOST_TERMS;
+        (is_cheap && distinct.len() + usize::from(has_own) > 1).then_some(())?;
         let rows = rows?;
         let first = self.extents.rows(buffer, rows)?;
         Some(Gathered { buffer, sizes: [&[first], rows].concat(), terms })
@@ -538,6 +547,25 @@ impl Storing<'_> {
         let of = self.buffers.iter().find(|gathered| b.local() == Some(gathered.buffer));
         of.is_some_and(|gathered| gathered.terms.iter().any(|(_, addition)| addition.place.same(place)))
     }
+}
+
+/// Returns whether there are two additions to one buffer.
+fn adds_twice(body: &Block) -> bool {
+    let (mut seen, mut found) = (FxHashSet::default(), false);
+    body.visit(&mut |stmt| {
+        if let Stmt::Memory(Memory::Add(Operand::Local(b), ..)) = stmt {
+            found |= !seen.insert(*b);
+        }
+    });
+    found
+}
+
+fn has_few_iterations(nest: &Nest) -> bool {
+    let iterations = nest.sizes.iter().try_fold(1_i64, |product, size| match size {
+        Operand::Integer(n) => product.checked_mul(*n),
+        _ => None,
+    });
+    iterations.is_some_and(|n| n <= FEW)
 }
 
 /// Returns whether a statement adds to a buffer, but not in a loop.
