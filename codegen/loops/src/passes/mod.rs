@@ -215,13 +215,6 @@ pub const PASSES: &[Pass] = &[
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: spread_sums::run }),
     },
     Pass {
-        name: "first_writes",
-        purpose: "stores the first term of each element of a sum, in place of zeros and an addition",
-        reorders: false,
-        when: ALWAYS,
-        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: first_writes::run }),
-    },
-    Pass {
         name: "index_set_split",
         purpose: "splits a loop at the index where a condition in it changes",
         reorders: false,
@@ -332,6 +325,13 @@ pub const PASSES: &[Pass] = &[
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: interchange::run }),
     },
     Pass {
+        name: "first_writes",
+        purpose: "stores the first term of each element of a sum, in place of zeros and an addition",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: first_writes::run }),
+    },
+    Pass {
         name: "vectorize",
         purpose: "runs iterations of a loop at once, in the lanes of vectors",
         reorders: true,
@@ -402,7 +402,6 @@ const ORDER: &[&str] = &[
     "dce",
     "spread_sums",
     "update_in_place",
-    "first_writes",
     "index_set_split",
     "delinearize",
     "gvn",
