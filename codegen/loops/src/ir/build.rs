@@ -55,11 +55,14 @@ impl Builder<'_> {
     }
 
     /// The place of an element in a buffer with dimensions: the last index runs fastest.
-    pub fn place(&mut self, indices: &[Local], counts: &[Operand], out: &mut Vec<Stmt>) -> Operand {
+    pub fn place<T>(&mut self, indices: &[T], counts: &[Operand], out: &mut Vec<Stmt>) -> Operand
+    where
+        T: Clone + Into<Operand>,
+    {
         let Some((first, rest)) = indices.split_first() else { return Operand::Integer(0) };
-        rest.iter().zip(&counts[1..]).fold(Operand::Local(*first), |place, (index, count)| {
+        rest.iter().zip(&counts[1..]).fold(first.clone().into(), |place, (index, count)| {
             let row = self.op(Op::MulI, [place, count.clone()], out);
-            self.op(Op::AddI, [row, Operand::Local(*index)], out)
+            self.op(Op::AddI, [row, index.clone().into()], out)
         })
     }
 }

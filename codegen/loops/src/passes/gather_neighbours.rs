@@ -127,7 +127,8 @@ impl Gatherer<'_> {
                 && added[b] > 1
                 && !set.contains(b)
                 && seen.insert(*b)
-                && let Some(found) = self.rows_of(*b, looped, &set).filter(|_| self.only_adds(looped, *b))
+                && let Some(found) =
+                    self.rows_of(*b, looped, &set).filter(|_| self.aliases.only_adds(&looped.body, *b, self.summaries))
                 && found.iter().map(|row| row.terms.len()).sum::<usize>() == added[b]
                 && found.iter().any(|row| row.farthest() > 0)
                 && (found.len() == 1 || !self.keeps_order)
@@ -163,19 +164,6 @@ impl Gatherer<'_> {
         }
         rows.iter_mut().for_each(Row::begin_with_first);
         rows.iter().all(|row| row.farthest() <= FARTHEST).then_some(rows)
-    }
-
-    /// Returns whether a loop does nothing but adding to a buffer, under this name.
-    fn only_adds(&self, looped: &For, b: Local) -> bool {
-        let mut only_adds = true;
-        looped.body.visit(&mut |stmt| {
-            only_adds &= match stmt {
-                Stmt::Memory(Memory::Add(a, ..)) if a.local() == Some(b) => true,
-                Stmt::Memory(Memory::Load(_, a, _)) => a.local().is_none_or(|a| !self.aliases.may_share(a, b)),
-                stmt => !self.aliases.changes(stmt, b, self.summaries),
-            };
-        });
-        only_adds
     }
 
     /// Lets a loop store the terms of rows, in place of adding them. Returns where they are.

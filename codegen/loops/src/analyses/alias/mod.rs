@@ -147,6 +147,19 @@ impl Aliases {
             || stmt.hands_over(summaries).into_iter().any(|x| self.shows(y, &self.reach(x)))
     }
 
+    /// Returns whether a block does nothing to a buffer but adding to it, under this name.
+    pub fn only_adds(&self, block: &Block, b: Local, summaries: &[Summary]) -> bool {
+        let mut only_adds = true;
+        block.visit(&mut |stmt| {
+            only_adds &= match stmt {
+                Stmt::Memory(Memory::Add(a, ..)) if a.local() == Some(b) => true,
+                Stmt::Memory(Memory::Load(_, a, _)) => a.local().is_none_or(|a| !self.may_share(a, b)),
+                stmt => !self.changes(stmt, b, summaries),
+            };
+        });
+        only_adds
+    }
+
     /// Returns the clamped Integers of the function.
     pub fn clamps(&self) -> &Clamps {
         &self.clamps

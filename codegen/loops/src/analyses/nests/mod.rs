@@ -141,19 +141,33 @@ impl Nest {
 
     /// Returns what a conditional gives that a number is made of, other than those that are chosen already.
     pub fn choice_in(&self, a: &Operand, chosen: &FxHashMap<Local, Operand>) -> Option<Local> {
-        let x = a.local().filter(|x| self.set.contains(x))?;
-        match (chosen.get(&x), self.made.get(&x)) {
-            (Some(arm), _) => self.choice_in(arm, chosen),
-            (None, Some((_, args))) => args.iter().find_map(|arg| self.choice_in(arg, chosen)),
-            (None, None) => self.choices.contains_key(&x).then_some(x),
-        }
+        self.ends(a, chosen, &|_| true)?.into_iter().find(|x| self.choices.contains_key(x))
     }
 
     /// Returns whether a number or a condition is made of indices and of what does not change in the nest.
     pub fn is_made_of_indices(&self, a: &Operand) -> bool {
-        let Some(x) = a.local().filter(|x| self.set.contains(x)) else { return true };
-        self.indices.contains(&x)
-            || self.made.get(&x).is_some_and(|(_, args)| args.iter().all(|arg| self.is_made_of_indices(arg)))
+        let ends = self.ends(a, &FxHashMap::default(), &|_| true);
+        ends.is_some_and(|ends| ends.iter().all(|x| self.indices.contains(x)))
+    }
+
+    /// Returns what a number is made of by some operations, of what the nest sets in other ways; none where there are others.
+    fn ends(
+        &self,
+        a: &Operand,
+        chosen: &FxHashMap<Local, Operand>,
+        is_followed: &dyn Fn(Op) -> bool,
+    ) -> Option<Vec<Local>> {
+        let (mut ends, mut seen, mut waiting) = (Vec::new(), FxHashSet::default(), vec![a]);
+        while let Some(a) = waiting.pop() {
+            let Some(x) = a.local().filter(|x| self.set.contains(x) && seen.insert(*x)) else { continue };
+            match (chosen.get(&x), self.made.get(&x)) {
+                (Some(arm), _) => waiting.push(arm),
+                (None, Some((op, args))) if is_followed(*op) => waiting.extend(args.iter().rev()),
+                (None, Some(_)) => return None,
+                (None, None) => ends.push(x),
+            }
+        }
+        Some(ends)
     }
 
     fn changes(&self, a: &Operand) -> bool {
@@ -182,17 +196,11 @@ impl Nest {
     /// Returns the numbers of the indices that an operand depends on, if it is made of them and of what does not change
     /// in the nest, by operations that need no check.
     pub fn depends_on(&self, a: &Operand) -> Option<Vec<usize>> {
-        let Some(x) = a.local().filter(|x| self.set.contains(x)) else { return Some(vec![]) };
-        if let Some(k) = self.indices.iter().position(|index| *index == x) {
-            return Some(vec![k]);
-        }
-        let (Op::AddI | Op::SubI | Op::MulI | Op::NegI, args) = self.made.get(&x)? else { return None };
-        let mut found = Vec::new();
-        for arg in args {
-            found.extend(self.depends_on(arg)?);
-        }
+        let is_followed = |op| matches!(op, Op::AddI | Op::SubI | Op::MulI | Op::NegI);
+        let ends = self.ends(a, &FxHashMap::default(), &is_followed)?;
+        let number = |x: &Local| self.indices.iter().position(|index| index == x);
+        let mut found = ends.iter().map(number).collect::<Option<Vec<usize>>>()?;
         found.sort_unstable();
-        found.dedup();
         Some(found)
     }
 

@@ -152,6 +152,11 @@ impl Ranges {
         self.ordered(a, b, 0, CASES)
     }
 
+    /// Returns whether an Integer is known to be an index of so many elements.
+    pub fn is_index(&mut self, x: &Operand, size: &Operand) -> bool {
+        self.ordered(&Operand::Integer(0), x, 0, CASES) && self.ordered(x, size, 1, CASES)
+    }
+
     /// Returns an Integer as a form.
     pub fn form(&self, a: &Operand) -> Linear {
         match a {

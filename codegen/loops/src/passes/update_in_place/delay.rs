@@ -6,8 +6,7 @@
 //! for x { if c { .. } else { v = load s[x]; .. } }   =   for x { v = load s[x]; if c { .. } else { .. } }
 //! ```
 
-use crate::analyses::nests::Nest;
-use crate::analyses::nests::Slice;
+use crate::analyses::nests::{Nest, Slice};
 use crate::analyses::worked_on::{is_any, is_worked_on};
 use crate::ir::{Block, Local, LocalInfo, Memory, Operand, Stmt};
 

@@ -3,8 +3,7 @@
 //! The step may have changed such an element already, or will. It has not if the step does not change the element at
 //! all: what decides whether it does is evaluated at the place of the other element.
 
-use crate::analyses::nests::Nest;
-use crate::analyses::nests::Slice;
+use crate::analyses::nests::{Nest, Slice};
 use crate::analyses::ranges::Ranges;
 use crate::ir::{Block, Local, LocalInfo, Memory, Operand, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -72,12 +71,8 @@ impl Others<'_> {
     /// Returns whether the step is known not to change the element at a place.
     fn is_left_alone(&self, y: &Operand, ranges: &mut Ranges, locals: &mut Vec<LocalInfo>) -> bool {
         let Some(coordinates) = self.nest.coordinates(y) else { return false };
-        let is_in = |(a, size): (&Operand, &Operand), ranges: &mut Ranges| {
-            let (form, size) = (ranges.form(a), ranges.form(size));
-            let below = form.minus(&size).and_then(|form| form.shifted(1));
-            ranges.is_at_most(&Operand::Integer(0), a) && ranges.is_not_positive(below)
-        };
-        if !coordinates.iter().zip(&self.nest.sizes).skip(1).all(|pair| is_in(pair, ranges)) {
+        let mut rows = coordinates.iter().zip(&self.nest.sizes).skip(1);
+        if !rows.all(|(x, size)| ranges.is_index(x, size)) {
             return false;
         }
         let given = self.nest.indices.iter().copied().zip(coordinates);

@@ -6,8 +6,7 @@
 //! ```
 
 use super::others::Way;
-use crate::analyses::nests::Nest;
-use crate::analyses::nests::Slice;
+use crate::analyses::nests::{Nest, Slice};
 use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use rustc_hash::FxHashMap;
 
