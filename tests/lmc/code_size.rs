@@ -44,6 +44,7 @@ const COUNTED: &[(Family, usize)] = &[
     (shapes::functions_of_functions, 8),
     (shapes::deep_conditionals, 16),
     (shapes::loops_in_a_row, 5),
+    (shapes::doubled_sizes, 15),
     (checks, 20),
     (allocations, 5),
 ];

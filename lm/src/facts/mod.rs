@@ -23,6 +23,9 @@ use reads::Read;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizes::{base, has_size, is_at_most, is_size, of_components, shifted, size};
 
+/// The longest number that a name stands for: a longer one is known by its name.
+const LONGEST_NUMBER: usize = 200;
+
 /// The most nodes of a term that is cheap to compute again.
 const MOST_CHEAP: usize = 60;
 
@@ -104,8 +107,11 @@ impl Facts {
     /// Learns what a binding says of sizes and of indices, and nothing else.
     pub fn sizes(&mut self, b: &Binding) {
         for (x, term) in terms_of(b) {
-            let number = is_size(&term).then(|| self.number(&term));
-            let size = (matches!(term.ty(), Type::Tensor(..)) && has_size(&term)).then(|| self.size_of(&term));
+            // Each of some sums of a number with itself would be twice as long as the one before.
+            let is_short = |n: &Expr| n.size() <= LONGEST_NUMBER;
+            let number = is_size(&term).then(|| self.number(&term)).filter(is_short);
+            let is_array = matches!(term.ty(), Type::Tensor(..)) && has_size(&term);
+            let size = is_array.then(|| self.size_of(&term)).filter(is_short);
             self.names.insert(x.id(), Named { term: None, is_once: false, number, size });
         }
         if let Some([v, w]) = b.rhs.args_of_prim(Prim::CommonSize) {

@@ -27,6 +27,7 @@ pub const SHAPES: &[Shape] = &[
     Shape { name: "loops in a row", text: loops_in_a_row, sizes: [10, 20, 40], is_derived: true },
     Shape { name: "checks", text: checks, sizes: [20, 40, 80], is_derived: true },
     Shape { name: "allocations", text: allocations, sizes: [20, 40, 80], is_derived: true },
+    Shape { name: "doubled sizes", text: doubled_sizes, sizes: [15, 30, 60], is_derived: true },
     Shape { name: "definitions", text: definitions, sizes: [1_000, 10_000, 100_000], is_derived: false },
     Shape { name: "names of derivatives", text: names_of_derivatives, sizes: [3, 6, 12], is_derived: false },
 ];
@@ -133,6 +134,17 @@ pub fn allocations(n: usize) -> String {
         format!("(let (r{i} {row}) (add {sum} (mul x (add (index 0 r{i}) (index 1 r{i})))))")
     });
     format!("(def f Float ((x : Float) (sizes : Vec Integer)) {terms})")
+}
+
+/// Integers and sizes that are each the one before twice.
+pub fn doubled_sizes(n: usize) -> String {
+    let twice = |i: usize| {
+        let (k, v) = (format!("k{}", i - 1), format!("v{}", i - 1));
+        format!("(k{i} (add {k} {k})) (v{i} (build (add (size {v}) (size {v})) (lam (j : Integer) (sin (sum {v})))))")
+    };
+    let lets: Vec<String> = (1..=n).map(twice).collect();
+    let result = format!("(mul (to_float k{n}) (sum v{n}))");
+    format!("(def f Float ((v0 : Vec Float) (k0 : Integer)) (let ({}) {result}))", lets.join(" "))
 }
 
 /// Functions that know nothing of each other.
