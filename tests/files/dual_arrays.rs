@@ -114,9 +114,10 @@ fn numbers(floats: Vec<f64>) -> Value {
     Value::Tuple(floats.into_iter().map(Value::Float).collect())
 }
 
-/// Returns whether an error at run time is one of sizes, or of an empty array.
+/// Returns whether an error at run time is one of sizes, or of an empty array: one of size 0, or (0, 3).
 fn is_of_sizes(why: &str) -> bool {
-    why.contains("the sizes ") || why.contains("out of range for size 0")
+    let is_empty = |size: &str| size.split(['(', ',', ')']).any(|n| n.trim() == "0");
+    why.contains("the sizes ") || why.split_once("out of range for size ").is_some_and(|(_, size)| is_empty(size))
 }
 
 fn of_demo(demo: &Demo) -> Outcome {

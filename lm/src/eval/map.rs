@@ -37,6 +37,11 @@ impl Map {
         components(cx, &self.domain, Rc::new(move |cx, e| dot(cx, &m.apply(cx, &e)?, &r)))
     }
 
+    /// Returns the map `m`, which comes from this domain.
+    pub fn from_domain(m: Rc<Map>, domain: Space) -> Map {
+        Map::new(domain, m.codomain.clone(), move |cx, x| (m.forward)(cx, x))
+    }
+
     /// Returns `0`, between the spaces that two values show.
     pub fn zero(s: &Val, t: &Val) -> Map {
         let zero = zero(t);
@@ -147,7 +152,10 @@ impl Map {
 
     /// Returns `m ∘ n`.
     pub fn compose(m: Rc<Map>, n: Rc<Map>) -> Map {
-        Map::new(n.domain.clone(), m.codomain.clone(), move |cx, x| m.apply(cx, &n.apply(cx, x)?))
+        Map::new(n.domain.clone(), m.codomain.clone(), move |cx, x| {
+            let y = image(cx, &n, x)?.map_or_else(|| m.domain.zero(), Ok)?;
+            m.apply(cx, &y)
+        })
     }
 
     /// Returns `mᵀ`.
@@ -280,15 +288,19 @@ fn known<'a>(spaces: impl IntoIterator<Item = &'a Space>) -> Space {
 }
 
 /// Returns the sum of images in the space t.
-///
-/// A map shows no space where it comes from no maps, as `V([])ᵀ` does. All its images are zero then, and add nothing.
 fn sum_of_images(cx: &Evaluator, ms: &[Rc<Map>], xs: &[Val], t: &Space) -> Outcome {
-    let image = |(m, x): (&Rc<Map>, &Val)| match m.apply(cx, x) {
+    let images = ms.iter().zip(xs).map(|(m, x)| image(cx, m, x)).collect::<Result<Vec<_>, _>>()?;
+    sum_or_zero(cx, images.into_iter().flatten().collect(), t)
+}
+
+/// Returns `m ⊙ x`; none, where that is zero in a space that m does not show.
+///
+/// A map shows no space where it comes from no maps, as `V([])ᵀ` does. All its images are zero then.
+fn image(cx: &Evaluator, m: &Map, x: &Val) -> Result<Option<Val>, RuntimeError> {
+    match m.apply(cx, x) {
         Err(error) if error.kind == ErrorKind::ShapeUnknown && matches!(m.codomain, Space::Unknown) => Ok(None),
         image => image.map(Some),
-    };
-    let images = ms.iter().zip(xs).map(image).collect::<Result<Vec<_>, _>>()?;
-    sum_or_zero(cx, images.into_iter().flatten().collect(), t)
+    }
 }
 
 /// Returns the sum from left to right; over nothing, the zero of the space.

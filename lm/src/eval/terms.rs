@@ -2,11 +2,11 @@
 
 use super::environment::Env;
 use super::evaluator::{Evaluator, fail, located};
-use super::value::{Map, Outcome, Val};
+use super::value::{Map, Outcome, Space, Val};
 use crate::law;
 use crate::prim::Prim;
 use crate::runtime_error::{ErrorKind, RuntimeError};
-use crate::term::{Constant, Derivative, Expr, FunName, Kind, Op, Supply, Var};
+use crate::term::{Constant, Derivative, Expr, FunName, Kind, Op, Path, Supply, Var};
 use crate::value::Value;
 use std::rc::Rc;
 
@@ -46,8 +46,12 @@ impl Evaluator<'_> {
         if let Some(reverse) = self.derivative_by_hand(name, &args) {
             return self.call_by_hand(name, reverse, &args);
         }
+        let domain = domain_of(name, &args);
         let env = def.params.iter().zip(args).fold(Env::default(), |env, (x, v)| env.with(x, v));
-        self.deeper(&def.body, &env)
+        Ok(match (self.deeper(&def.body, &env)?, domain) {
+            (Val::Map(m), Some(domain)) => Val::map_of(Map::from_domain(m, domain)),
+            (value, _) => value,
+        })
     }
 
     /// Evaluates the body of a function, one call deeper.
@@ -152,4 +156,15 @@ fn constant(c: &Constant) -> Val {
         Constant::Bool(b) => Val::Bool(*b),
         Constant::String(s) => Val::String(s.clone()),
     }
+}
+
+/// Returns the domain of the Jacobian of this name at some arguments, which are those of the function.
+fn domain_of(name: &FunName, args: &[Val]) -> Option<Space> {
+    let (Derivative::D, f) = name.underived()? else { return None };
+    let part = |path: &Path| path[1..].iter().fold(&args[path[0] - 1], |part, i| &part.tuple()[i - 1]);
+    let varying = f.varying().map_or_else(|| args.iter().collect(), |paths| paths.iter().map(part).collect::<Vec<_>>());
+    Some(match varying.as_slice() {
+        [one] => Space::of(one),
+        many => Space::Tuple(many.iter().map(|part| Space::of(part)).collect()),
+    })
 }

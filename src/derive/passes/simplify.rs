@@ -28,9 +28,12 @@ use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The most sweeps over a definition; a sweep that changes nothing ends the pass before. Each further sweep only
-/// shortens a result that is right already.
+/// The most sweeps over a definition that inline; a sweep that changes nothing ends the pass before. Each further sweep
+/// only shortens a result that is right already, as by one more of a chain of vectors of which an element is read.
 const SWEEPS: usize = 12;
+
+/// The most sweeps after these, which only tidy up what the last ones have left: they inline no more maps.
+const LAST_SWEEPS: usize = 4;
 
 /// The number of earlier sizes that a size is compared with, the nearest first: of n sizes that differ, n comparisons are
 /// made, not n².
@@ -44,13 +47,15 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
     let mut body = def.body.clone();
     // A coefficient is named only when nothing else helps: `(m ∘ Dy) ⊕ (n ∘ Dy)` is better collected.
     let mut naming = false;
-    for _ in 0..SWEEPS {
+    for number in 0..SWEEPS + LAST_SWEEPS {
         // Spaces and uses may have changed.
         cx.forget();
         let (uses, selected, projected) = (occurrences(&body), selected(&body), projections(&body));
         let repeated = repeated(&body);
         let by = FxHashMap::default();
-        let mut sweep = Sweep { uses, selected, repeated, projected, by, sizes: Vec::new(), naming, strategy, cx };
+        let inlines = number < SWEEPS;
+        let mut sweep =
+            Sweep { uses, selected, repeated, projected, by, sizes: Vec::new(), naming, inlines, strategy, cx };
         let next = sweep.simplify_block(&body)?;
         if next == body && naming {
             break;
@@ -73,6 +78,8 @@ struct Sweep<'a, 'b> {
     /// The sizes of tensors that have names in this block.
     sizes: Vec<Var>,
     naming: bool,
+    /// Maps and values that are used once take the places of their names.
+    inlines: bool,
     strategy: &'a Strategy,
     cx: &'a mut Rewriter<'b>,
 }
@@ -217,7 +224,7 @@ impl Sweep<'_, '_> {
 
     /// Returns the law by which a term takes the place of its variable.
     fn inlined_by(&self, id: u32, rhs: &Expr) -> Option<&'static str> {
-        let once = self.uses.get(&id) == Some(&1);
+        let once = self.inlines && self.uses.get(&id) == Some(&1);
         if rhs.ty().as_lm().is_none() {
             if once && self.selected.contains(&id) && is_one_hot(rhs) && !prints(rhs) {
                 return Some("let-once");
