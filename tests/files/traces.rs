@@ -3,7 +3,7 @@
 //! random programs. Of long derivations some steps are read back and evaluated; the campaign does so with all.
 
 use super::each::{Outcome, alone, program, row};
-use common::cost::{pipeline, point_of_demo};
+use common::cost::{call, pipeline, point_of_demo};
 use common::files;
 use common::generate_scaled;
 use common::random::{cases, large, seed};
@@ -66,7 +66,8 @@ fn of_case(path: &Path) -> Outcome {
     let f = FunName::base("f");
     for derivation in Derivation::OF_ALL_PROGRAMS {
         let mut p = pipeline(&files::text(path), derivation)?;
-        let point = Random::new(1).point(&p.program().defs[&f].fun.argument());
+        let example = call(&p, &FunName::base("example"), &[]).map(|(point, _)| point);
+        let point = example.unwrap_or_else(|_| Random::new(1).point(&p.program().defs[&f].fun.argument()));
         holds(&mut p, &f, Plan { point: &point, spread: 1 }).map_err(|why| format!("{derivation:?}: {why}"))?;
     }
     Ok(())
