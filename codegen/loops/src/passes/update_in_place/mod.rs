@@ -29,6 +29,7 @@ mod skeleton;
 mod step;
 mod tables;
 mod threading;
+mod two_buffers;
 
 use super::pass::FunctionCx;
 use crate::analyses::extents::Extents;
@@ -92,13 +93,14 @@ impl Updater<'_> {
                 self.update_in_block(stmt.block_mut(i));
                 self.ranges.back_to(mark);
             }
+            let mut after = vec![];
             if let Stmt::For(looped) = &mut stmt {
                 self.keep_reads(looped, &mut out, &mut rest, &block.results);
                 last_state::forget_others(looped, &mut out, &mut rest, &mut block.results);
                 let is_used_later = |x: Local| {
                     rest.iter().any(|stmt| stmt.mentions(x)) || block.results.iter().any(|a| a.local() == Some(x))
                 };
-                self.update_loop(looped, &mut out, &is_used_later);
+                after = self.update_loop(looped, &mut out, &is_used_later);
                 self.delay_states(looped);
                 self.log_loop(looped, &mut out, &mut rest, &block.results);
             }
@@ -108,6 +110,7 @@ impl Updater<'_> {
                 filled_here.extend(stored.filter(|b| self.fillings.contains_key(b) && self.filled.insert(*b)));
             }
             out.push(stmt);
+            out.extend(after);
         }
         for b in filled_here {
             self.filled.remove(&b);
@@ -115,18 +118,29 @@ impl Updater<'_> {
         block.stmts = out;
     }
 
-    fn update_loop(&mut self, looped: &mut For, out: &mut Vec<Stmt>, is_used_later: &dyn Fn(Local) -> bool) {
+    /// Updates what a loop carries in place. Returns the statements that come after the loop.
+    fn update_loop(
+        &mut self,
+        looped: &mut For,
+        out: &mut Vec<Stmt>,
+        is_used_later: &dyn Fn(Local) -> bool,
+    ) -> Vec<Stmt> {
+        let mut after = vec![];
         for i in (0..looped.carried.len()).rev() {
-            if !self.is_buffer(looped.carried[i].0) || self.update_state(looped, i, out, is_used_later) {
+            if !self.is_buffer(looped.carried[i].0) {
                 continue;
             }
-            if let Some(body) = self.in_form(looped, i, out) {
+            if let Some(stmts) = self.update_state(looped, i, out, is_used_later) {
+                after.extend(stmts);
+            } else if let Some(body) = self.in_form(looped, i, out) {
                 let before = std::mem::replace(&mut looped.body, body);
-                if !self.update_state(looped, i, out, is_used_later) {
-                    looped.body = before;
+                match self.update_state(looped, i, out, is_used_later) {
+                    Some(stmts) => after.extend(stmts),
+                    None => looped.body = before,
                 }
             }
         }
+        after
     }
 
     /// Returns the body of a loop, changed so that the i-th carried buffer may be updated in place; none if there is
@@ -145,27 +159,32 @@ impl Updater<'_> {
         changed
     }
 
-    /// Updates the i-th carried buffer in place; returns whether that is possible.
+    /// Updates the i-th carried buffer in place. Returns the statements that come after the loop; none if that is not
+    /// possible.
     fn update_state(
         &mut self,
         looped: &mut For,
         i: usize,
         out: &mut Vec<Stmt>,
         is_used_later: &dyn Fn(Local) -> bool,
-    ) -> bool {
-        let Some(step) = self.step(looped, i, None) else { return false };
+    ) -> Option<Vec<Stmt>> {
+        let step = self.step(looped, i, None)?;
         let init = looped.carried[i].1.clone();
-        let Some(first) = self.first(&init, &step.count, looped, out, is_used_later) else { return false };
+        let first = self.first(&init, &step.count, looped, out, is_used_later)?;
+        let buffers = looped.carried.iter().filter(|(x, _)| self.is_buffer(*x)).count();
         let marks = released(&looped.body.stmts);
         let state = looped.results.remove(i);
         let (old, _) = looped.carried.remove(i);
         looped.body.results.remove(i);
         self.place(first, &init, state, &step, out);
+        if buffers == 1 && two_buffers::pays(&step, looped) {
+            return Some(self.use_two_buffers(looped, step, [old, state], out));
+        }
         let names = FxHashMap::from_iter([(old, state), (step.buffer, state)]);
         self.rewrite(&mut looped.body, step, old, state);
         looped.body.rename(&names);
         self.renew_marks(&mut looped.body, &marks, out);
-        true
+        Some(vec![])
     }
 
     /// Makes the buffers of new states, and the marks behind them, as late as may be: what a log needs to know may then
