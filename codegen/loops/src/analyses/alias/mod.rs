@@ -17,7 +17,8 @@
 //! Buffers of different roots share no memory that anything writes. Lowering adds only to memory that it made for the
 //! purpose. It gives that memory to a function as the place of a sum, for one argument only.
 //!
-//! And what was just allocated shares nothing with what was there before, whatever its roots (`made`).
+//! And what was just allocated shares nothing with what was there before, whatever its roots (`made`). What a conditional
+//! chooses shares only what one of the two shares that it chooses from.
 
 pub mod contents;
 mod made;
@@ -43,6 +44,8 @@ pub struct Aliases {
     order: FxHashMap<Local, usize>,
     /// For each buffer allocated in the function, the earliest allocation of the memory that it is part of.
     made: FxHashMap<Local, usize>,
+    /// The buffers that conditionals choose, each with the two that it may be.
+    chosen: FxHashMap<Local, [Local; 2]>,
     /// The roots that can be reached from a buffer, computed on demand.
     reached: RefCell<FxHashMap<Local, Rc<Roots>>>,
     /// All roots, if they were asked for.
@@ -83,6 +86,7 @@ impl Aliases {
         while std::mem::take(&mut finder.changed) {
             finder.visit_block(&function.body);
         }
+        finder.aliases.chosen = chosen(function);
         finder.aliases.made = made::allocation_order(function, &finder.aliases);
         finder.aliases.clamps = Clamps::of(&function.body);
         finder.aliases
@@ -92,7 +96,11 @@ impl Aliases {
     pub fn may_share(&self, x: Local, y: Local) -> bool {
         let is_new =
             |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order.get(&y).is_some_and(|y| y < made));
-        x == y || self.shows(x, self.roots(y)) && !is_new(x, y) && !is_new(y, x)
+        let shares = |x: Local, y: Local| match self.chosen.get(&x) {
+            Some(arms) => arms.iter().any(|x| self.may_share(*x, y)),
+            None => true,
+        };
+        x == y || self.shows(x, self.roots(y)) && !is_new(x, y) && !is_new(y, x) && shares(x, y) && shares(y, x)
     }
 
     /// Returns whether a buffer may be a part of one of the roots.
@@ -200,6 +208,22 @@ impl Stmt {
         let is_written = |i: &usize| summaries[callee.0].written.contains(i);
         args.iter().enumerate().filter(|(i, _)| is_written(i)).filter_map(|(_, a)| a.local()).collect()
     }
+}
+
+/// Returns the buffers that conditionals choose, each with the two that it may be.
+fn chosen(function: &Function) -> FxHashMap<Local, [Local; 2]> {
+    let mut chosen = FxHashMap::default();
+    function.body.visit(&mut |stmt| {
+        let Stmt::If(xs, _, then, other) = stmt else { return };
+        for (x, arms) in xs.iter().zip(then.results.iter().zip(&other.results)) {
+            if let (Some(a), Some(b)) = (arms.0.local(), arms.1.local())
+                && is_buffer(function, *x)
+            {
+                chosen.insert(*x, [a, b]);
+            }
+        }
+    });
+    chosen
 }
 
 fn is_buffer(function: &Function, x: Local) -> bool {

@@ -121,6 +121,7 @@ impl Updater<'_> {
         looped.body.results.remove(carried);
         let state = Builder { locals: self.locals }.local(ty);
         self.place(First::Other, &init, state, &step, out);
+        out.push(step.first_state(state, init));
         out.remove(first);
         let saved = self.save_inputs(&inputs, table, looped.index, out);
         self.log_step(looped, &step, [old, state], (*at, nest, ways), record, &saved, &skeleton);

@@ -11,6 +11,8 @@
 //!   =  S = alloc n; move S <- a; for t in .. { .. }
 //! ```
 //!
+//! Where a step reads all of the old state it is made in two buffers in turn (`two_buffers`).
+//!
 //! a itself is S if its memory is made in the block and not used after the loop. The state may be one of several that
 //! the end of a scope keeps (`apart`). `docs/loops.md` says when all this is right. Other elements than that of the iteration are reached as `others` decides. The second line adds up in another
 //! order.
@@ -176,10 +178,12 @@ impl Updater<'_> {
         let state = looped.results.remove(i);
         let (old, _) = looped.carried.remove(i);
         looped.body.results.remove(i);
+        let elsewhere = matches!(first, First::Other).then(|| init.clone());
         self.place(first, &init, state, &step, out);
         if buffers == 1 && two_buffers::pays(&step, looped) {
-            return Some(self.use_two_buffers(looped, step, [old, state], out));
+            return Some(self.use_two_buffers(looped, step, [old, state], elsewhere, out));
         }
+        out.extend(elsewhere.map(|init| step.first_state(state, init)));
         let names = FxHashMap::from_iter([(old, state), (step.buffer, state)]);
         self.rewrite(&mut looped.body, step, old, state);
         looped.body.rename(&names);
@@ -225,7 +229,7 @@ impl Updater<'_> {
         Some(own.map_or(First::Other, First::Own))
     }
 
-    /// The state before the loop, in memory of its own.
+    /// Makes the buffer of the state, in which the first one already is if that is its own.
     fn place(&mut self, first: First, init: &Operand, state: Local, step: &Step, out: &mut Vec<Stmt>) {
         self.extents.note(state, &step.count);
         match (first, init.local()) {
@@ -239,8 +243,7 @@ impl Updater<'_> {
             }
             _ => {
                 let count = step.count.clone();
-                out.push(Stmt::Memory(Memory::Alloc { buffer: state, count: count.clone(), span: step.span }));
-                out.push(Stmt::Memory(Memory::Move { to: state.into(), from: init.clone(), count }));
+                out.push(Stmt::Memory(Memory::Alloc { buffer: state, count, span: step.span }));
             }
         }
     }

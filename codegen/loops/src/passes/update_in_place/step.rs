@@ -22,6 +22,13 @@ pub(super) struct Step {
     pub(super) change: Change,
 }
 
+impl Step {
+    /// Copies the first state to its buffer.
+    pub(super) fn first_state(&self, state: Local, init: Operand) -> Stmt {
+        Stmt::Memory(Memory::Move { to: state.into(), from: init, count: self.count.clone() })
+    }
+}
+
 /// How the new state comes from the old one.
 pub(super) enum Change {
     /// It is a copy, which is then changed: behind the statement `last`.
