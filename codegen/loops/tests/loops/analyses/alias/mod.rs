@@ -57,6 +57,19 @@ fn what_was_stored_by_another_iteration_may_be_met() {
     assert!(!share(body, 11, 16, 2));
 }
 
+#[test]
+fn what_a_conditional_chooses_is_one_of_the_two() {
+    // The new state is made of the old one, or of what lies in another buffer: not of itself.
+    let chosen = "%10 = alloc [float] n%0\n%11 = alloc [float] n%0\n%12 = eq.i %8, 0\n\
+                  %13 = if %12 {\nyield s%2\n} else {\nyield %11\n}";
+    assert!(!share(chosen, 10, 13, 10) && !share(chosen, 10, 10, 13));
+    assert!(share(chosen, 10, 13, 2) && share(chosen, 10, 11, 13) && share(chosen, 10, 13, 13));
+    let twice = format!("{chosen}\n%14 = if %12 {{\nyield %13\n}} else {{\nyield s%2\n}}");
+    assert!(!share(&twice, 10, 14, 10) && share(&twice, 10, 14, 13) && share(&twice, 10, 14, 11));
+    let itself = chosen.replace("yield %11", "yield %10");
+    assert!(share(&itself, 10, 13, 10));
+}
+
 /// Returns a function that writes to its parameter, and so many that hand theirs on to it, each to the next.
 fn chain(length: usize) -> Module {
     let call = |i: usize| format!("fun f{i}(x%0: [float]) -> () {{\n  call f{}(x%0)\n  yield\n}}\n", i + 1);
