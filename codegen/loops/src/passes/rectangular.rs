@@ -1,5 +1,5 @@
 //! Checks once, before the loops over the rows of a parameter, that all rows have one size, that tangents have the sizes of
-//! their primals, and that matrices are square which become so.
+//! their primals, and that the first state of a loop has the sides of the others, where it is a matrix and these sides are parameters.
 //!
 //! ```text
 //! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
@@ -18,7 +18,7 @@
 //! function becomes a function of its own, which hardly ever runs. The test costs little, since it is made only for
 //! functions that load the sizes of all rows anyway. A loop that carries a tangent can be updated in place if each of its
 //! states has one size, the first one among them. So can one that carries a matrix, of which a program may look at one
-//! side only.
+//! side only, or two matrices, of which it looks at the sides of one.
 
 use super::pass::ModuleCx;
 use crate::analyses::alias::{Aliases, Summary};
@@ -40,7 +40,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
         let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &summaries), &summaries);
         let mut alike = vec![];
         if function.carries_buffers() {
-            alike.extend(function.alike.iter().copied().chain(squares(function)));
+            alike.extend(function.alike.iter().copied().chain(sides(function)));
         }
         if !rows.is_empty() || !alike.is_empty() {
             let slow = FunId(module.functions.len());
@@ -109,9 +109,9 @@ fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     })
 }
 
-/// Returns the sizes of the first states of loops, each with what it has to be so that all states are square: the sides of
-/// the others are one parameter, and so is one side of the first.
-fn squares(function: &Function) -> Vec<[Local; 2]> {
+/// Returns the sides of matrices that are first states of loops, each with what it has to be so that all states have one
+/// size: the sides of the others are parameters, too.
+fn sides(function: &Function) -> Vec<[Local; 2]> {
     let is_size = |x: &Local| function.params.contains(x) && function.locals[x.0 as usize].is_size;
     let mut first: FxHashMap<Local, Operand> = FxHashMap::default();
     let mut found = Vec::new();
@@ -119,16 +119,12 @@ fn squares(function: &Function) -> Vec<[Local; 2]> {
         let Stmt::For(looped) = stmt else { return };
         first.extend(looped.carried.iter().cloned());
         let sides = looped.carried.iter().zip(&looped.body.results).map(|((_, init), next)| {
-            Some([resolved(init, &first).local().filter(is_size)?, next.local().filter(is_size)?])
+            let [init, next] = [init, next].map(|size| resolved(size, &first).local().filter(is_size));
+            Some([init?, next?])
         });
         let sides: Vec<Option<[Local; 2]>> = sides.collect();
-        for pair in sides.windows(2) {
-            match pair {
-                [Some([a, n]), Some([b, m])] if n == m && a != b && (a == n || b == n) => {
-                    found.push(if a == n { [*b, *n] } else { [*a, *n] });
-                }
-                _ => {}
-            }
+        for pair in sides.windows(2).filter(|pair| pair.iter().all(Option::is_some)) {
+            found.extend(pair.iter().flatten().filter(|[init, next]| init != next));
         }
     });
     found

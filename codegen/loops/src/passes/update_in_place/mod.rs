@@ -42,6 +42,7 @@ use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Operand, Scalar, 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use step::{Change, Step};
+use two_buffers::Pair;
 
 pub(super) fn run(cx: &mut FunctionCx) {
     if !cx.function.carries_buffers() {
@@ -127,22 +128,21 @@ impl Updater<'_> {
         out: &mut Vec<Stmt>,
         is_used_later: &dyn Fn(Local) -> bool,
     ) -> Vec<Stmt> {
-        let mut after = vec![];
+        let mut pairs = vec![];
         for i in (0..looped.carried.len()).rev() {
-            if !self.is_buffer(looped.carried[i].0) {
+            if !self.is_buffer(looped.carried[i].0)
+                || self.update_state(looped, i, out, is_used_later, &mut pairs).is_some()
+            {
                 continue;
             }
-            if let Some(stmts) = self.update_state(looped, i, out, is_used_later) {
-                after.extend(stmts);
-            } else if let Some(body) = self.in_form(looped, i, out) {
+            if let Some(body) = self.in_form(looped, i, out) {
                 let before = std::mem::replace(&mut looped.body, body);
-                match self.update_state(looped, i, out, is_used_later) {
-                    Some(stmts) => after.extend(stmts),
-                    None => looped.body = before,
+                if self.update_state(looped, i, out, is_used_later, &mut pairs).is_none() {
+                    looped.body = before;
                 }
             }
         }
-        after
+        self.use_two_buffers(looped, &pairs, out)
     }
 
     /// Returns the body of a loop, changed so that the i-th carried buffer may be updated in place; none if there is
@@ -161,7 +161,7 @@ impl Updater<'_> {
         changed
     }
 
-    /// Updates the i-th carried buffer in place. Returns the statements that come after the loop; none if that is not
+    /// Updates the i-th carried buffer in place, or adds it to those that are to have a second buffer; none if neither is
     /// possible.
     fn update_state(
         &mut self,
@@ -169,26 +169,27 @@ impl Updater<'_> {
         i: usize,
         out: &mut Vec<Stmt>,
         is_used_later: &dyn Fn(Local) -> bool,
-    ) -> Option<Vec<Stmt>> {
+        pairs: &mut Vec<Pair>,
+    ) -> Option<()> {
         let step = self.step(looped, i, None)?;
         let init = looped.carried[i].1.clone();
         let first = self.first(&init, &step.count, looped, out, is_used_later)?;
-        let buffers = looped.carried.iter().filter(|(x, _)| self.is_buffer(*x)).count();
         let marks = released(&looped.body.stmts);
         let state = looped.results.remove(i);
         let (old, _) = looped.carried.remove(i);
         looped.body.results.remove(i);
         let elsewhere = matches!(first, First::Other).then(|| init.clone());
         self.place(first, &init, state, &step, out);
-        if buffers == 1 && two_buffers::pays(&step, looped) {
-            return Some(self.use_two_buffers(looped, step, [old, state], elsewhere, out));
+        if two_buffers::pays(&step, looped) {
+            pairs.push(Pair::new(step, looped, [old, state], elsewhere));
+            return Some(());
         }
         out.extend(elsewhere.map(|init| step.first_state(state, init)));
         let names = FxHashMap::from_iter([(old, state), (step.buffer, state)]);
         self.rewrite(&mut looped.body, step, old, state);
         looped.body.rename(&names);
         self.renew_marks(&mut looped.body, &marks, out);
-        Some(vec![])
+        Some(())
     }
 
     /// Makes the buffers of new states, and the marks behind them, as late as may be: what a log needs to know may then

@@ -15,13 +15,16 @@
 //! So the last state is in S, and no state is copied but the first one of an even number of steps. Where S is what init was,
 //! the first iteration of a pair is always there, the second may be missing, and T is copied in its place.
 //!
-//! The text of the step is there twice. So it must be short, and take about as long for each element as a copy does.
+//! The text of the step is there twice. So it must be short, and take about as long for each element as a copy does. Several
+//! states of one loop are in two buffers each.
 
 use super::Updater;
 use super::others::Way;
 use super::step::{Change, Step};
 use crate::analyses::scopes::released;
-use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
+use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
+use lm::term::Span;
+use rustc_hash::FxHashMap;
 
 /// The longest body of a loop that is written twice, in statements.
 const LONGEST: usize = 300;
@@ -37,126 +40,168 @@ pub(super) fn pays(step: &Step, looped: &For) -> bool {
     is_simple && ways.contains(&Way::Whole) && looped.body.len() <= LONGEST
 }
 
-/// A step as a function of the old state, in whatever buffer, the new one, and the number of the iteration.
-struct Pattern {
-    body: Block,
-    index: Local,
-    carried: Vec<Local>,
-    old: Local,
-    new: Local,
+/// A state in two buffers.
+pub(super) struct Pair {
+    /// The buffer of the last state, and of the first one, unless that is elsewhere.
+    state: Local,
+    /// What the step calls the old state and the new one.
+    names: [Local; 2],
+    /// Where the first state is, if it is not in its buffer.
+    init: Option<Operand>,
+    count: Operand,
+    span: Span,
 }
 
-impl Pattern {
-    fn at(&self, t: &Operand, carried: Vec<Operand>, [old, new]: [Operand; 2], locals: &mut Vec<LocalInfo>) -> Block {
-        let own = [(self.index, t.clone()), (self.old, old), (self.new, new)];
-        self.body.copy(locals, self.carried.iter().copied().zip(carried).chain(own).collect())
-    }
-}
-
-impl Updater<'_> {
-    /// Changes a loop whose only buffer among the carried values, `old`, is taken out of it: `state` is the buffer of the
-    /// last state, which the first one is in, unless it is `elsewhere`. Returns the statements that come after the loop.
-    pub(super) fn use_two_buffers(
-        &mut self,
-        looped: &mut For,
-        step: Step,
-        [old, state]: [Local; 2],
-        elsewhere: Option<Operand>,
-        out: &mut Vec<Stmt>,
-    ) -> Vec<Stmt> {
+impl Pair {
+    /// Takes what makes the new state out of a loop, whose body then has the names of its states, but does not set them.
+    pub(super) fn new(step: Step, looped: &mut For, [old, state]: [Local; 2], init: Option<Operand>) -> Pair {
         let Step { alloc, kept, buffer, count, span, .. } = step;
         let dropped: Vec<usize> = [alloc].into_iter().chain(kept.into_iter().flatten()).collect();
         let stmts = std::mem::take(&mut looped.body.stmts).into_iter().enumerate();
         looped.body.stmts = stmts.filter(|(at, _)| !dropped.contains(at)).map(|(_, stmt)| stmt).collect();
-        let marks = released(&looped.body.stmts);
-        let ty = self.locals[state.0 as usize].ty;
-        let mut build = Builder { locals: self.locals };
-        let n = build.op(Op::SubI, [looped.to.clone(), looped.from.clone()], out);
-        let more = build.op(Op::AddI, [n.clone(), Operand::Integer(1)], out);
-        let pairs = build.op(Op::DivI, [more, Operand::Integer(2)], out);
-        let shift = elsewhere.as_ref().map(|init| {
-            let some = build.op(Op::LtI, [Operand::Integer(0), n.clone()], out);
-            let even = build.op(Op::MulI, [pairs.clone(), Operand::Integer(2)], out);
-            let odd = build.op(Op::LtI, [n, even], out);
-            let odd = build.op(Op::And, [some, odd], out);
-            let copy = Memory::Move { to: state.into(), from: init.clone(), count: count.clone() };
-            let copy = Block { stmts: vec![Stmt::Memory(copy)], results: vec![] };
-            out.push(Stmt::If(vec![], odd.clone(), Block::default(), copy));
-            build.choice(odd, [Operand::Integer(1), Operand::Integer(0)], Scalar::Integer.ty(), out)
-        });
-        let (mark, second) = (build.local(Scalar::Mark.ty()), build.local(ty));
-        self.extents.note(second, &count);
-        out.push(Stmt::Memory(Memory::Mark(mark)));
-        out.push(Stmt::Memory(Memory::Alloc { buffer: second, count: count.clone(), span }));
-        self.renew_marks(&mut looped.body, &marks, out);
+        Pair { state, names: [old, buffer], init, count, span }
+    }
 
-        let carried: Vec<Local> = looped.carried.iter().map(|(x, _)| *x).collect();
-        let body = std::mem::take(&mut looped.body);
-        let pattern = Pattern { body, index: looped.index, carried, old, new: buffer };
-        let [from, to] = [looped.from.clone(), looped.to.clone()];
-        let pair = Builder { locals: self.locals }.local(Scalar::Integer.ty());
-        let buffers = [state, second].map(Operand::Local);
-        looped.body = match elsewhere.zip(shift) {
-            Some((init, shift)) => second_in_all(&pattern, pair, [from, shift], buffers, init, self.locals),
-            None => first_in_all(&pattern, pair, [from, to], buffers, count, self.locals),
-        };
-        (looped.index, looped.from, looped.to) = (pair, Operand::Integer(0), pairs);
-        vec![Stmt::Memory(Memory::Release(mark.into()))]
+    fn copy(&self, to: &Operand, from: &Operand) -> Stmt {
+        Stmt::Memory(Memory::Move { to: to.clone(), from: from.clone(), count: self.count.clone() })
     }
 }
 
-/// Returns two iterations: the last pair may have no second one.
-fn first_in_all(
-    pattern: &Pattern,
-    pair: Local,
-    [from, to]: [Operand; 2],
-    [state, second]: [Operand; 2],
-    count: Operand,
-    locals: &mut Vec<LocalInfo>,
-) -> Block {
-    let mut stmts = Vec::new();
-    let mut build = Builder { locals };
-    let before = build.op(Op::MulI, [pair.into(), Operand::Integer(2)], &mut stmts);
-    let t = build.op(Op::AddI, [from, before], &mut stmts);
-    let now = pattern.carried.iter().map(|x| Operand::Local(*x)).collect();
-    let one = pattern.at(&t, now, [state.clone(), second.clone()], locals);
-    stmts.extend(one.stmts);
-    let mut build = Builder { locals };
-    let next = build.op(Op::AddI, [t, Operand::Integer(1)], &mut stmts);
-    let has_second = build.op(Op::LtI, [next.clone(), to], &mut stmts);
-    let results: Vec<Local> = pattern.carried.iter().map(|x| build.local(build.locals[x.0 as usize].ty)).collect();
-    let two = pattern.at(&next, one.results.clone(), [second.clone(), state.clone()], locals);
-    let copy = Stmt::Memory(Memory::Move { to: state, from: second, count });
-    stmts.push(Stmt::If(results.clone(), has_second, two, Block { stmts: vec![copy], results: one.results }));
-    Block { stmts, results: results.into_iter().map(Operand::Local).collect() }
+impl Updater<'_> {
+    /// Makes states of a loop in two buffers each. Returns the statements that come after the loop.
+    pub(super) fn use_two_buffers(&mut self, looped: &mut For, pairs: &[Pair], out: &mut Vec<Stmt>) -> Vec<Stmt> {
+        if pairs.is_empty() {
+            return vec![];
+        }
+        let states: Vec<Operand> = pairs.iter().map(|pair| pair.state.into()).collect();
+        let inits: Option<Vec<Operand>> = pairs.iter().map(|pair| pair.init.clone()).collect();
+        let mut build = Builder { locals: self.locals };
+        let n = build.op(Op::SubI, [looped.to.clone(), looped.from.clone()], out);
+        let more = build.op(Op::AddI, [n.clone(), Operand::Integer(1)], out);
+        let half = build.op(Op::DivI, [more, Operand::Integer(2)], out);
+        let mut copies = Vec::new();
+        for (pair, state) in pairs.iter().zip(&states) {
+            copies.extend(pair.init.as_ref().map(|init| pair.copy(state, init)));
+        }
+        let mut shift = None;
+        if inits.is_some() {
+            let some = build.op(Op::LtI, [Operand::Integer(0), n.clone()], out);
+            let even = build.op(Op::MulI, [half.clone(), Operand::Integer(2)], out);
+            let odd = build.op(Op::LtI, [n, even], out);
+            let odd = build.op(Op::And, [some, odd], out);
+            copies = vec![Stmt::If(vec![], odd.clone(), Block::default(), Block { stmts: copies, results: vec![] })];
+            let choice = build.choice(odd, [Operand::Integer(1), Operand::Integer(0)], Scalar::Integer.ty(), out);
+            shift = Some(choice);
+        }
+        out.extend(copies);
+        let mark = build.local(Scalar::Mark.ty());
+        out.push(Stmt::Memory(Memory::Mark(mark)));
+        let mut seconds: Vec<Operand> = Vec::new();
+        for pair in pairs {
+            let ty = self.locals[pair.state.0 as usize].ty;
+            let buffer = Builder { locals: self.locals }.local(ty);
+            self.extents.note(buffer, &pair.count);
+            out.push(Stmt::Memory(Memory::Alloc { buffer, count: pair.count.clone(), span: pair.span }));
+            seconds.push(buffer.into());
+        }
+        let marks = released(&looped.body.stmts);
+        self.renew_marks(&mut looped.body, &marks, out);
+
+        let two = TwoSteps { looped, pairs, buffers: [states, seconds] };
+        let index = Builder { locals: self.locals }.local(Scalar::Integer.ty());
+        looped.body = match inits.zip(shift) {
+            Some((inits, shift)) => two.all_have_the_second(index, shift, inits, self.locals),
+            None => two.all_have_the_first(index, self.locals),
+        };
+        (looped.index, looped.from, looped.to) = (index, Operand::Integer(0), half);
+        // What else the loop carries may lie above.
+        let is_last = looped.carried.iter().all(|(x, _)| !self.is_buffer(*x));
+        is_last.then(|| Stmt::Memory(Memory::Release(mark.into()))).into_iter().collect()
+    }
 }
 
-/// Returns two iterations: the first pair may have no first one, `shift` is 1 then. The second one reads `init` there.
-fn second_in_all(
-    pattern: &Pattern,
-    pair: Local,
-    [from, shift]: [Operand; 2],
-    [state, second]: [Operand; 2],
-    init: Operand,
-    locals: &mut Vec<LocalInfo>,
-) -> Block {
-    let mut stmts = Vec::new();
-    let mut build = Builder { locals };
-    let before = build.op(Op::MulI, [pair.into(), Operand::Integer(2)], &mut stmts);
-    let before = build.op(Op::SubI, [before, shift], &mut stmts);
-    let t = build.op(Op::AddI, [from, before.clone()], &mut stmts);
-    let has_first = build.op(Op::LeI, [Operand::Integer(0), before], &mut stmts);
-    let types = pattern.carried.iter().chain([&pattern.old]).map(|x| build.locals[x.0 as usize].ty);
-    let results: Vec<Local> = types.collect::<Vec<_>>().into_iter().map(|ty| build.local(ty)).collect();
-    let now: Vec<Operand> = pattern.carried.iter().map(|x| Operand::Local(*x)).collect();
-    let mut one = pattern.at(&t, now.clone(), [state.clone(), second.clone()], locals);
-    one.results.push(second);
-    let none = Block { stmts: vec![], results: now.into_iter().chain([init]).collect() };
-    stmts.push(Stmt::If(results.clone(), has_first, one, none));
-    let next = Builder { locals }.op(Op::AddI, [t, Operand::Integer(1)], &mut stmts);
-    let mut now: Vec<Operand> = results.into_iter().map(Operand::Local).collect();
-    let old = now.pop().expect("the state is one of them");
-    let two = pattern.at(&next, now, [old, state], locals);
-    stmts.extend(two.stmts);
-    Block { stmts, results: two.results }
+/// Two iterations of a loop as one.
+struct TwoSteps<'a> {
+    looped: &'a For,
+    pairs: &'a [Pair],
+    /// The first and the second buffers of its states.
+    buffers: [Vec<Operand>; 2],
+}
+
+impl TwoSteps<'_> {
+    fn step(
+        &self,
+        t: &Operand,
+        carried: Vec<Operand>,
+        [old, new]: [&[Operand]; 2],
+        locals: &mut Vec<LocalInfo>,
+    ) -> Block {
+        let For { carried: names, body, index, .. } = self.looped;
+        let mut given: FxHashMap<Local, Operand> = names.iter().map(|(x, _)| *x).zip(carried).collect();
+        given.insert(*index, t.clone());
+        for (i, pair) in self.pairs.iter().enumerate() {
+            given.extend(pair.names.into_iter().zip([old[i].clone(), new[i].clone()]));
+        }
+        body.copy(locals, given)
+    }
+
+    fn carried(&self) -> Vec<Operand> {
+        self.looped.carried.iter().map(|(x, _)| Operand::Local(*x)).collect()
+    }
+
+    /// Returns locals for what the loop carries, and then for its states.
+    fn results(&self, locals: &mut Vec<LocalInfo>) -> Vec<Local> {
+        let names = self.looped.carried.iter().map(|(x, _)| *x).chain(self.pairs.iter().map(|pair| pair.names[0]));
+        let types: Vec<Ty> = names.map(|x| locals[x.0 as usize].ty).collect();
+        types.into_iter().map(|ty| Builder { locals }.local(ty)).collect()
+    }
+
+    /// The last pair may have no second iteration.
+    fn all_have_the_first(&self, index: Local, locals: &mut Vec<LocalInfo>) -> Block {
+        let [firsts, seconds] = &self.buffers;
+        let mut stmts = Vec::new();
+        let mut build = Builder { locals };
+        let before = build.op(Op::MulI, [index.into(), Operand::Integer(2)], &mut stmts);
+        let t = build.op(Op::AddI, [self.looped.from.clone(), before], &mut stmts);
+        let one = self.step(&t, self.carried(), [firsts, seconds], locals);
+        stmts.extend(one.stmts);
+        let mut build = Builder { locals };
+        let next = build.op(Op::AddI, [t, Operand::Integer(1)], &mut stmts);
+        let has_second = build.op(Op::LtI, [next.clone(), self.looped.to.clone()], &mut stmts);
+        let mut results = self.results(locals);
+        results.truncate(self.looped.carried.len());
+        let two = self.step(&next, one.results.clone(), [seconds, firsts], locals);
+        let copies = self.pairs.iter().zip(firsts.iter().zip(seconds));
+        let copies = copies.map(|(pair, (first, second))| pair.copy(first, second)).collect();
+        stmts.push(Stmt::If(results.clone(), has_second, two, Block { stmts: copies, results: one.results }));
+        Block { stmts, results: results.into_iter().map(Operand::Local).collect() }
+    }
+
+    /// The first pair may have no first iteration, `shift` is 1 then. The second one starts with `inits` there.
+    fn all_have_the_second(
+        &self,
+        index: Local,
+        shift: Operand,
+        inits: Vec<Operand>,
+        locals: &mut Vec<LocalInfo>,
+    ) -> Block {
+        let [firsts, seconds] = &self.buffers;
+        let mut stmts = Vec::new();
+        let mut build = Builder { locals };
+        let before = build.op(Op::MulI, [index.into(), Operand::Integer(2)], &mut stmts);
+        let before = build.op(Op::SubI, [before, shift], &mut stmts);
+        let t = build.op(Op::AddI, [self.looped.from.clone(), before.clone()], &mut stmts);
+        let has_first = build.op(Op::LeI, [Operand::Integer(0), before], &mut stmts);
+        let mut one = self.step(&t, self.carried(), [firsts, seconds], locals);
+        one.results.extend(seconds.iter().cloned());
+        let none = Block { stmts: vec![], results: self.carried().into_iter().chain(inits).collect() };
+        let results = self.results(locals);
+        let mut now: Vec<Operand> = results.iter().map(|x| Operand::Local(*x)).collect();
+        stmts.push(Stmt::If(results, has_first, one, none));
+        let olds = now.split_off(self.looped.carried.len());
+        let next = Builder { locals }.op(Op::AddI, [t, Operand::Integer(1)], &mut stmts);
+        let two = self.step(&next, now, [&olds, firsts], locals);
+        stmts.extend(two.stmts);
+        Block { stmts, results: two.results }
+    }
 }
