@@ -1,5 +1,5 @@
-//! Checks once, before the loops over the rows of a parameter, that all rows have one size, that tangents have the sizes of
-//! their primals, and that the first state of a loop has the sides of the others, where it is a matrix and these sides are parameters.
+//! Checks once, before the loops over the rows of a parameter, that all rows have one size, that tangents have the sizes
+//! of their primals, and that a matrix that is the first state of a loop has the sides of the others.
 //!
 //! ```text
 //! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
