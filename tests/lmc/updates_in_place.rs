@@ -102,7 +102,7 @@ const ROWS: [Row; 20] = [
     row("square", Checkpoint::None, [[4624, 34832], [26192, 202896], [672, 2336]]),
     row("square", Checkpoint::Sqrt, [[4624, 34832], [31824, 251896], [656, 4304]]),
     row("mirrored", Checkpoint::None, [[13888, 104576], [54472, 429448], [5280, 37152]]),
-    row("mirrored", Checkpoint::Sqrt, [[13888, 104576], [67360, 519720], [3728, 18656]]),
+    row("mirrored", Checkpoint::Sqrt, [[13888, 104576], [63264, 519720], [3728, 18656]]),
     row("right_looking", Checkpoint::None, [[6672, 37360], [22464, 119168], [2256, 8592]]),
     row("right_looking", Checkpoint::Auto, [[6672, 37360], [22480, 119184], [2272, 8608]]),
     row("right_looking", Checkpoint::Sqrt, [[6672, 37360], [29880, 164296], [3152, 13664]]),

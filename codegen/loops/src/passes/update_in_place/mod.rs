@@ -42,7 +42,7 @@ use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Operand, Scalar, 
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use step::{Change, Step};
-use two_buffers::Pair;
+use two_buffers::{Pair, in_two_buffers};
 
 pub(super) fn run(cx: &mut FunctionCx) {
     if !cx.function.carries_buffers() {
@@ -142,7 +142,15 @@ impl Updater<'_> {
                 }
             }
         }
-        self.use_two_buffers(looped, &pairs, out)
+        if pairs.is_empty() {
+            return vec![];
+        }
+        let marks = released(&looped.body.stmts);
+        let mark = in_two_buffers(looped, &pairs, self.locals, out);
+        self.renew_marks(&mut looped.body, &marks, out);
+        // What else the loop carries may lie above.
+        let is_last = looped.carried.iter().all(|(x, _)| !self.is_buffer(*x));
+        is_last.then(|| Stmt::Memory(Memory::Release(mark.into()))).into_iter().collect()
     }
 
     /// Returns the body of a loop, changed so that the i-th carried buffer may be updated in place; none if there is
@@ -180,8 +188,8 @@ impl Updater<'_> {
         looped.body.results.remove(i);
         let elsewhere = matches!(first, First::Other).then(|| init.clone());
         self.place(first, &init, state, &step, out);
-        if two_buffers::pays(&step, looped) {
-            pairs.push(Pair::new(step, looped, [old, state], elsewhere));
+        if step.is_better_in_two_buffers(looped) {
+            pairs.push(step.into_pair(looped, [old, state], elsewhere));
             return Some(());
         }
         out.extend(elsewhere.map(|init| step.first_state(state, init)));

@@ -2,12 +2,16 @@
 
 use super::Updater;
 use super::others::{Others, Rule, Way, is_passing};
+use super::two_buffers::Pair;
 use crate::analyses::nests::Nest;
 use crate::analyses::scopes::kept;
 use crate::analyses::worked_on::{is_add, is_load, is_worked_on};
 use crate::ir::{Block, For, Local, Memory, Operand, Stmt};
 use lm::term::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The longest body of a loop that is written twice, in statements.
+const LONGEST_TWICE: usize = 300;
 
 /// A step, by the places of its statements in the body of the loop.
 pub(super) struct Step {
@@ -26,6 +30,26 @@ impl Step {
     /// Copies the first state to its buffer.
     pub(super) fn first_state(&self, state: Local, init: Operand) -> Stmt {
         Stmt::Memory(Memory::Move { to: state.into(), from: init, count: self.count.clone() })
+    }
+
+    /// Returns whether the states are better made in two buffers: the old one would have to be copied, and what a step does
+    /// with an element takes little longer than that.
+    pub(super) fn is_better_in_two_buffers(&self, looped: &For) -> bool {
+        let Change::Stores { at, nest, ways } = &self.change else { return false };
+        let mut is_simple = true;
+        nest.innermost(&looped.body.stmts[*at]).visit(&mut |stmt| {
+            is_simple &= !matches!(stmt, Stmt::For(_) | Stmt::Call(..) | Stmt::External { .. } | Stmt::Bench { .. });
+        });
+        is_simple && ways.contains(&Way::Whole) && looped.body.len() <= LONGEST_TWICE
+    }
+
+    /// Takes what makes the new state out of a loop.
+    pub(super) fn into_pair(self, looped: &mut For, [old, state]: [Local; 2], init: Option<Operand>) -> Pair {
+        let Step { alloc, kept, buffer, count, span, .. } = self;
+        let dropped: Vec<usize> = [alloc].into_iter().chain(kept.into_iter().flatten()).collect();
+        let stmts = std::mem::take(&mut looped.body.stmts).into_iter().enumerate();
+        looped.body.stmts = stmts.filter(|(at, _)| !dropped.contains(at)).map(|(_, stmt)| stmt).collect();
+        Pair { state, names: [old, buffer], init, count, span }
     }
 }
 

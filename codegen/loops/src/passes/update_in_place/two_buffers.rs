@@ -18,106 +18,70 @@
 //! The text of the step is there twice. So it must be short, and take about as long for each element as a copy does. Several
 //! states of one loop are in two buffers each.
 
-use super::Updater;
-use super::others::Way;
-use super::step::{Change, Step};
-use crate::analyses::scopes::released;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use lm::term::Span;
 use rustc_hash::FxHashMap;
 
-/// The longest body of a loop that is written twice, in statements.
-const LONGEST: usize = 300;
-
-/// Returns whether the states are better made in two buffers: what a step does with an element takes little longer than
-/// copying it.
-pub(super) fn pays(step: &Step, looped: &For) -> bool {
-    let Change::Stores { at, nest, ways } = &step.change else { return false };
-    let mut is_simple = true;
-    nest.innermost(&looped.body.stmts[*at]).visit(&mut |stmt| {
-        is_simple &= !matches!(stmt, Stmt::For(_) | Stmt::Call(..) | Stmt::External { .. } | Stmt::Bench { .. });
-    });
-    is_simple && ways.contains(&Way::Whole) && looped.body.len() <= LONGEST
-}
-
 /// A state in two buffers.
 pub(super) struct Pair {
     /// The buffer of the last state, and of the first one, unless that is elsewhere.
-    state: Local,
-    /// What the step calls the old state and the new one.
-    names: [Local; 2],
+    pub(super) state: Local,
+    /// What the step calls the old state and the new one. It sets neither.
+    pub(super) names: [Local; 2],
     /// Where the first state is, if it is not in its buffer.
-    init: Option<Operand>,
-    count: Operand,
-    span: Span,
+    pub(super) init: Option<Operand>,
+    pub(super) count: Operand,
+    pub(super) span: Span,
 }
 
 impl Pair {
-    /// Takes what makes the new state out of a loop, whose body then has the names of its states, but does not set them.
-    pub(super) fn new(step: Step, looped: &mut For, [old, state]: [Local; 2], init: Option<Operand>) -> Pair {
-        let Step { alloc, kept, buffer, count, span, .. } = step;
-        let dropped: Vec<usize> = [alloc].into_iter().chain(kept.into_iter().flatten()).collect();
-        let stmts = std::mem::take(&mut looped.body.stmts).into_iter().enumerate();
-        looped.body.stmts = stmts.filter(|(at, _)| !dropped.contains(at)).map(|(_, stmt)| stmt).collect();
-        Pair { state, names: [old, buffer], init, count, span }
-    }
-
     fn copy(&self, to: &Operand, from: &Operand) -> Stmt {
         Stmt::Memory(Memory::Move { to: to.clone(), from: from.clone(), count: self.count.clone() })
     }
 }
 
-impl Updater<'_> {
-    /// Makes states of a loop in two buffers each. Returns the statements that come after the loop.
-    pub(super) fn use_two_buffers(&mut self, looped: &mut For, pairs: &[Pair], out: &mut Vec<Stmt>) -> Vec<Stmt> {
-        if pairs.is_empty() {
-            return vec![];
-        }
-        let states: Vec<Operand> = pairs.iter().map(|pair| pair.state.into()).collect();
-        let inits: Option<Vec<Operand>> = pairs.iter().map(|pair| pair.init.clone()).collect();
-        let mut build = Builder { locals: self.locals };
-        let n = build.op(Op::SubI, [looped.to.clone(), looped.from.clone()], out);
-        let more = build.op(Op::AddI, [n.clone(), Operand::Integer(1)], out);
-        let half = build.op(Op::DivI, [more, Operand::Integer(2)], out);
-        let mut copies = Vec::new();
-        for (pair, state) in pairs.iter().zip(&states) {
-            copies.extend(pair.init.as_ref().map(|init| pair.copy(state, init)));
-        }
-        let mut shift = None;
-        if inits.is_some() {
-            let some = build.op(Op::LtI, [Operand::Integer(0), n.clone()], out);
-            let even = build.op(Op::MulI, [half.clone(), Operand::Integer(2)], out);
-            let odd = build.op(Op::LtI, [n, even], out);
-            let odd = build.op(Op::And, [some, odd], out);
-            copies = vec![Stmt::If(vec![], odd.clone(), Block::default(), Block { stmts: copies, results: vec![] })];
-            let choice = build.choice(odd, [Operand::Integer(1), Operand::Integer(0)], Scalar::Integer.ty(), out);
-            shift = Some(choice);
-        }
-        out.extend(copies);
-        let mark = build.local(Scalar::Mark.ty());
-        out.push(Stmt::Memory(Memory::Mark(mark)));
-        let mut seconds: Vec<Operand> = Vec::new();
-        for pair in pairs {
-            let ty = self.locals[pair.state.0 as usize].ty;
-            let buffer = Builder { locals: self.locals }.local(ty);
-            self.extents.note(buffer, &pair.count);
-            out.push(Stmt::Memory(Memory::Alloc { buffer, count: pair.count.clone(), span: pair.span }));
-            seconds.push(buffer.into());
-        }
-        let marks = released(&looped.body.stmts);
-        self.renew_marks(&mut looped.body, &marks, out);
-
-        let two = TwoSteps { looped, pairs, buffers: [states, seconds] };
-        let index = Builder { locals: self.locals }.local(Scalar::Integer.ty());
-        looped.body = match inits.zip(shift) {
-            Some((inits, shift)) => two.all_have_the_second(index, shift, inits, self.locals),
-            None => two.all_have_the_first(index, self.locals),
-        };
-        (looped.index, looped.from, looped.to) = (index, Operand::Integer(0), half);
-        // What else the loop carries may lie above.
-        let is_last = looped.carried.iter().all(|(x, _)| !self.is_buffer(*x));
-        is_last.then(|| Stmt::Memory(Memory::Release(mark.into()))).into_iter().collect()
+/// Makes states of a loop in two buffers each. Returns the mark from before the second ones, which may be released to behind
+/// the loop.
+pub(super) fn in_two_buffers(
+    looped: &mut For,
+    pairs: &[Pair],
+    locals: &mut Vec<LocalInfo>,
+    out: &mut Vec<Stmt>,
+) -> Local {
+    let states: Vec<Operand> = pairs.iter().map(|pair| pair.state.into()).collect();
+    let inits: Option<Vec<Operand>> = pairs.iter().map(|pair| pair.init.clone()).collect();
+    let mut build = Builder { locals };
+    let n = build.op(Op::SubI, [looped.to.clone(), looped.from.clone()], out);
+    let more = build.op(Op::AddI, [n.clone(), Operand::Integer(1)], out);
+    let half = build.op(Op::DivI, [more, Operand::Integer(2)], out);
+    let copies = pairs.iter().filter_map(|pair| Some(pair.copy(&pair.state.into(), pair.init.as_ref()?)));
+    let mut copies: Vec<Stmt> = copies.collect();
+    let mut shift = None;
+    if inits.is_some() {
+        let some = build.op(Op::LtI, [Operand::Integer(0), n.clone()], out);
+        let even = build.op(Op::MulI, [half.clone(), Operand::Integer(2)], out);
+        let odd = build.op(Op::LtI, [n, even], out);
+        let odd = build.op(Op::And, [some, odd], out);
+        copies = vec![Stmt::If(vec![], odd.clone(), Block::default(), Block { stmts: copies, results: vec![] })];
+        shift = Some(build.choice(odd, [Operand::Integer(1), Operand::Integer(0)], Scalar::Integer.ty(), out));
     }
+    out.extend(copies);
+    let mark = build.local(Scalar::Mark.ty());
+    out.push(Stmt::Memory(Memory::Mark(mark)));
+    let mut seconds: Vec<Operand> = Vec::new();
+    for pair in pairs {
+        let buffer = build.local(build.locals[pair.state.0 as usize].ty);
+        out.push(Stmt::Memory(Memory::Alloc { buffer, count: pair.count.clone(), span: pair.span }));
+        seconds.push(buffer.into());
+    }
+    let index = build.local(Scalar::Integer.ty());
+    let two = TwoSteps { looped, pairs, buffers: [states, seconds] };
+    looped.body = match inits.zip(shift) {
+        Some((inits, shift)) => two.all_have_the_second(index, shift, inits, locals),
+        None => two.all_have_the_first(index, locals),
+    };
+    (looped.index, looped.from, looped.to) = (index, Operand::Integer(0), half);
+    mark
 }
 
 /// Two iterations of a loop as one.
