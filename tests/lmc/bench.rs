@@ -205,7 +205,7 @@ fn loops_are_explained() {
         let steps: Vec<&Value> = loops[fold + 1..].iter().filter(goes_along).collect();
         let times: Vec<i64> = steps.iter().filter_map(|one| one["times"].as_i64()).collect();
         match row["entry"] == "primal" {
-            true => assert_eq!(times, [n / 2, n - n / 2], "{row}"),
+            true => assert_eq!(times.get(..2), Some(&[n / 2, n - n / 2][..]), "{row}"),
             false => assert_eq!(times.first(), Some(&n), "{row}"),
         }
         assert!(steps[0]["depth"].as_i64() > Some(0), "{row}");
