@@ -44,8 +44,8 @@ pub struct Aliases {
     order: FxHashMap<Local, usize>,
     /// For each buffer allocated in the function, the earliest allocation of the memory that it is part of.
     made: FxHashMap<Local, usize>,
-    /// The buffers that conditionals choose, each with the two that it may be.
-    chosen: FxHashMap<Local, [Local; 2]>,
+    /// The buffers that conditionals choose, each with those that it may be.
+    chosen: FxHashMap<Local, Vec<Local>>,
     /// The roots that can be reached from a buffer, computed on demand.
     reached: RefCell<FxHashMap<Local, Rc<Roots>>>,
     /// All roots, if they were asked for.
@@ -96,11 +96,9 @@ impl Aliases {
     pub fn may_share(&self, x: Local, y: Local) -> bool {
         let is_new =
             |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order.get(&y).is_some_and(|y| y < made));
-        let shares = |x: Local, y: Local| match self.chosen.get(&x) {
-            Some(arms) => arms.iter().any(|x| self.may_share(*x, y)),
-            None => true,
-        };
-        x == y || self.shows(x, self.roots(y)) && !is_new(x, y) && !is_new(y, x) && shares(x, y) && shares(y, x)
+        let shares = |x: Local, y: Local| x == y || self.shows(x, self.roots(y)) && !is_new(x, y) && !is_new(y, x);
+        let [xs, ys] = [&x, &y].map(|x| self.chosen.get(x).map_or(std::slice::from_ref(x), Vec::as_slice));
+        x == y || shares(x, y) && xs.iter().any(|x| ys.iter().any(|y| shares(*x, *y)))
     }
 
     /// Returns whether a buffer may be a part of one of the roots.
@@ -210,16 +208,21 @@ impl Stmt {
     }
 }
 
-/// Returns the buffers that conditionals choose, each with the two that it may be.
-fn chosen(function: &Function) -> FxHashMap<Local, [Local; 2]> {
-    let mut chosen = FxHashMap::default();
+/// A buffer that may be more than so many is not looked through.
+const MOST_CHOICES: usize = 4;
+
+/// Returns the buffers that conditionals choose, each with those that it may be.
+fn chosen(function: &Function) -> FxHashMap<Local, Vec<Local>> {
+    let mut chosen: FxHashMap<Local, Vec<Local>> = FxHashMap::default();
     function.body.visit(&mut |stmt| {
         let Stmt::If(xs, _, then, other) = stmt else { return };
         for (x, arms) in xs.iter().zip(then.results.iter().zip(&other.results)) {
-            if let (Some(a), Some(b)) = (arms.0.local(), arms.1.local())
-                && is_buffer(function, *x)
-            {
-                chosen.insert(*x, [a, b]);
+            let (Some(a), Some(b)) = (arms.0.local(), arms.1.local()) else { continue };
+            let mut all: Vec<Local> = [a, b].iter().flat_map(|a| chosen.get(a).cloned().unwrap_or(vec![*a])).collect();
+            all.sort_unstable();
+            all.dedup();
+            if is_buffer(function, *x) && all.len() <= MOST_CHOICES {
+                chosen.insert(*x, all);
             }
         }
     });
