@@ -89,10 +89,32 @@ impl Evaluator<'_> {
                 true => self.eval(&args[1], env),
                 false => fail(ErrorKind::AssertFailed).map_err(|error| located(error, e.span())),
             },
+            Kind::App(Op::Prim(Prim::Add), args) if args.iter().any(is_sum) => self.added(e, args, env),
             Kind::App(op, args) => {
                 self.step()?;
                 let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<Val>, _>>()?;
                 self.app(e, op, args, values).map_err(|error| located(error, e.span()))
+            }
+        }
+    }
+
+    /// Evaluates an addition of a sum, which needs no shape where it is over nothing.
+    fn added(&self, e: &Expr, args: &[Expr], env: &Env) -> Outcome {
+        self.step()?;
+        let mut missing = Vec::new();
+        let mut values = Vec::new();
+        for arg in args {
+            match self.eval(arg, env) {
+                Err(error) if is_sum(arg) && error == shapeless(arg) => missing.push(error),
+                value => values.push(value?),
+            }
+        }
+        match (missing.into_iter().next(), values.pop()) {
+            (Some(error), None) => Err(error),
+            (Some(_), Some(value)) => Ok(value),
+            (None, last) => {
+                values.extend(last);
+                self.prim(Prim::Add, &values, e).map_err(|error| located(error, e.span()))
             }
         }
     }
@@ -143,6 +165,15 @@ impl Evaluator<'_> {
         }
         Val::Integer(values.len() as i64)
     }
+}
+
+fn is_sum(e: &Expr) -> bool {
+    matches!(e.kind(), Kind::App(Op::Prim(Prim::SumBuild), _))
+}
+
+/// Returns how a sum over nothing ends whose zero has no known shape.
+fn shapeless(sum: &Expr) -> RuntimeError {
+    RuntimeError { kind: ErrorKind::ShapeUnknown, span: sum.span() }
 }
 
 fn values(args: &[Value]) -> Vec<Val> {

@@ -6,7 +6,7 @@
 
 mod slice;
 
-pub use slice::Slice;
+pub use slice::{Loads, Slice};
 
 use crate::ir::{Block, For, Local, Op, Operand, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -202,6 +202,24 @@ impl Nest {
         let mut found = ends.iter().map(number).collect::<Option<Vec<usize>>>()?;
         found.sort_unstable();
         Some(found)
+    }
+
+    /// Returns the locals that the nest has set at the end of its innermost block.
+    pub fn at_hand(&self, stmt: &Stmt) -> FxHashSet<Local> {
+        let mut found = FxHashSet::default();
+        let mut path = self.path.iter();
+        let mut stmt = stmt;
+        loop {
+            found.extend(stmt.bound());
+            let block = stmt.blocks().next().expect("a nest is loops");
+            let inner = path.next();
+            let before = &block.stmts[..inner.copied().unwrap_or(block.stmts.len())];
+            found.extend(before.iter().flat_map(Stmt::targets));
+            match inner {
+                Some(at) => stmt = &block.stmts[*at],
+                None => return found,
+            }
+        }
     }
 
     /// Returns the innermost block of the nest.

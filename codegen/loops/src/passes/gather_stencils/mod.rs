@@ -21,8 +21,13 @@
 //! iteration's index is known to be the first or the last one.
 //!
 //! `gather_neighbours` does the same for single loops, with less memory, where the neighbours are near.
+//!
+//! Where all that is added to a buffer is quickly computed again, there is no table, and one nest (`again`). That is right
+//! for single loops, too.
 
 mod additions;
+mod again;
+mod checks;
 mod storing;
 mod taking;
 
@@ -90,6 +95,7 @@ impl Gatherer<'_> {
             if let Stmt::Memory(Memory::Alloc { buffer, .. }) = &stmt {
                 made.insert(*buffer);
             }
+            self.take_at_once(&mut stmt, &mut block.stmts);
             if let Some(gathered) = self.gathered(&stmt, &made) {
                 self.ranges.know(self.locals);
                 gathered.iter().for_each(|stmt| self.ranges.learn_from(stmt));

@@ -2,11 +2,51 @@
 
 use super::additions::Addition;
 use super::{Gathered, Gatherer};
-use crate::analyses::nests::{Nest, Slice};
+use crate::analyses::nests::{Loads, Nest, Slice};
 use crate::analyses::places::compute;
-use crate::ir::{Block, Builder, Local, Memory, Op, Operand, Scalar, Stmt};
+use crate::ir::{Block, Builder, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::sizes::Polynomial;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Where the values that iterations add come from.
+pub(super) enum Values<'a> {
+    /// Tables, one for each value that the nest sets.
+    Tables(&'a FxHashMap<Local, Local>),
+    /// They are computed again, by these loads. What is at hand is not, where an iteration adds to its own element.
+    Again { loads: &'a Loads, at_hand: &'a FxHashSet<Local> },
+}
+
+impl Values<'_> {
+    /// Returns the value of an iteration, by its indices.
+    fn of(
+        &self,
+        value: &Operand,
+        at: &[Operand],
+        nest: &Nest,
+        locals: &mut Vec<LocalInfo>,
+        out: &mut Vec<Stmt>,
+    ) -> Operand {
+        match self {
+            Values::Tables(tables) => {
+                let Some(table) = value.local().and_then(|x| tables.get(&x)) else { return value.clone() };
+                let mut build = Builder { locals };
+                let place = build.place(at, &nest.sizes, out);
+                let x = build.local(value.ty(build.locals));
+                out.push(Stmt::Memory(Memory::Load(x, (*table).into(), place)));
+                x.into()
+            }
+            Values::Again { loads, at_hand } => {
+                let is_own = nest.indices.iter().zip(at).all(|(index, p)| p.local() == Some(*index));
+                if is_own && value.local().is_none_or(|x| at_hand.contains(&x)) {
+                    return value.clone();
+                }
+                let known = nest.indices.iter().copied().zip(at.iter().cloned()).collect();
+                let mut slice = Slice::new(nest, known).with_loads(loads);
+                slice.value(value, locals, out).expect("it is quickly computed again")
+            }
+        }
+    }
+}
 
 /// Conditionals that are open at a term, from outside.
 struct Opened {
@@ -27,7 +67,32 @@ impl Gatherer<'_> {
     ) {
         let mut build = Builder { locals: self.locals };
         let indices: Vec<Local> = gathered.sizes.iter().map(|_| build.local(Scalar::Integer.ty())).collect();
+        let mark = self.ranges.mark();
         let mut body = Vec::new();
+        let sum = self.sum(gathered, &indices, nest, &Values::Tables(tables), out, &mut body);
+        self.ranges.back_to(mark);
+        let Some(sum) = sum else { return };
+        let mut build = Builder { locals: self.locals };
+        let place = build.place(&indices, &gathered.sizes, &mut body);
+        body.push(Stmt::Memory(Memory::Add(gathered.buffer.into(), place, sum)));
+        for (index, size) in indices.into_iter().zip(&gathered.sizes).rev() {
+            body = vec![Stmt::loop_over(index, [Operand::Integer(0), size.clone()], body)];
+        }
+        out.append(&mut body);
+    }
+
+    /// The sum of the terms of the element at these indices, if there are any. What does not depend on them is computed
+    /// `before`.
+    pub(super) fn sum(
+        &mut self,
+        gathered: &Gathered,
+        indices: &[Local],
+        nest: &Nest,
+        values: &Values,
+        before: &mut Vec<Stmt>,
+        body: &mut Vec<Stmt>,
+    ) -> Option<Operand> {
+        let mut build = Builder { locals: self.locals };
         // The iterations that terms are from, a dimension each.
         let mut from: Vec<(usize, &Polynomial, Operand)> = Vec::new();
         for (offsets, _) in &gathered.terms {
@@ -38,16 +103,17 @@ impl Gatherer<'_> {
                 let q = Operand::Local(indices[k]);
                 let p = match offset.as_constant() {
                     Some(0) => q,
-                    Some(by) => build.op(Op::AddI, [q, Operand::Integer(-by)], &mut body),
+                    // As programs write it, so that conditions on it are the same.
+                    Some(by) if by > 0 => build.op(Op::SubI, [q, Operand::Integer(by)], body),
+                    Some(by) => build.op(Op::AddI, [q, Operand::Integer(-by)], body),
                     None => {
-                        let by = compute(offset, &mut build, out);
-                        build.op(Op::SubI, [q, by], &mut body)
+                        let by = compute(offset, &mut build, before);
+                        build.op(Op::SubI, [q, by], body)
                     }
                 };
                 from.push((k, offset, p));
             }
         }
-        let mark = self.ranges.mark();
         self.ranges.know(self.locals);
         for (index, size) in indices.iter().zip(&gathered.sizes) {
             self.ranges.enter(&Stmt::loop_over(*index, [Operand::Integer(0), size.clone()], vec![]), 0);
@@ -60,25 +126,17 @@ impl Gatherer<'_> {
                 found.expect("each offset has an index").2.clone()
             };
             let at: Vec<Operand> = offsets.iter().enumerate().map(p).collect();
-            let Some(term) = self.term(addition, &at, nest, tables, &mut body) else { continue };
+            let Some(term) = self.term(addition, &at, nest, values, body) else { continue };
             sum = Some(match sum {
                 None => term,
                 Some(sum) => {
                     let is_float = term.ty(self.locals) == Scalar::Float.ty();
                     let add = if is_float { Op::AddF } else { Op::AddI };
-                    Builder { locals: self.locals }.op(add, [sum, term], &mut body)
+                    Builder { locals: self.locals }.op(add, [sum, term], body)
                 }
             });
         }
-        self.ranges.back_to(mark);
-        let Some(sum) = sum else { return };
-        let mut build = Builder { locals: self.locals };
-        let place = build.place(&indices, &gathered.sizes, &mut body);
-        body.push(Stmt::Memory(Memory::Add(gathered.buffer.into(), place, sum)));
-        for (index, size) in indices.into_iter().zip(&gathered.sizes).rev() {
-            body = vec![Stmt::loop_over(index, [Operand::Integer(0), size.clone()], body)];
-        }
-        out.append(&mut body);
+        sum
     }
 
     /// Returns what an element takes from an iteration: 0 where there is no such iteration, or it adds nothing. None where
@@ -88,7 +146,7 @@ impl Gatherer<'_> {
         addition: &Addition,
         at: &[Operand],
         nest: &Nest,
-        tables: &FxHashMap<Local, Local>,
+        values: &Values,
         out: &mut Vec<Stmt>,
     ) -> Option<Operand> {
         let mark = self.ranges.mark();
@@ -112,18 +170,10 @@ impl Gatherer<'_> {
         if is_known_not_to {
             return None;
         }
-        let mut build = Builder { locals: self.locals };
-        let ty = addition.value.ty(build.locals);
+        let ty = addition.value.ty(self.locals);
         let mut stmts = opened.stmts;
-        let mut value = match addition.value.local().and_then(|x| tables.get(&x)) {
-            None => addition.value.clone(),
-            Some(table) => {
-                let place = build.place(at, &nest.sizes, &mut stmts);
-                let x = build.local(ty);
-                stmts.push(Stmt::Memory(Memory::Load(x, (*table).into(), place)));
-                x.into()
-            }
-        };
+        let mut value = values.of(&addition.value, at, nest, self.locals, &mut stmts);
+        let mut build = Builder { locals: self.locals };
         for (mut around, condition, holds) in opened.around.into_iter().rev() {
             let x = build.local(ty);
             let takes = Block { stmts, results: vec![value] };

@@ -47,12 +47,15 @@ const MOST_SPLITS: usize = 3;
 const LARGEST_FACTOR: i128 = 1 << 16;
 
 /// All parts of a loop have so many statements at most.
-const MOST_STATEMENTS: usize = 300;
+const MOST_STATEMENTS: usize = 500;
+
+/// As [`MOST_STATEMENTS`], for a loop that runs only in one iteration of the loop around it, at a border.
+const MOST_AT_BORDERS: usize = 200;
 
 pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
         let mut ranges = Ranges::new(function);
-        Splitter { locals: &mut function.locals }.split_in_block(body, &mut ranges);
+        Splitter { locals: &mut function.locals }.split_in_block(body, MOST_STATEMENTS, &mut ranges);
     });
 }
 
@@ -61,14 +64,15 @@ struct Splitter<'a> {
 }
 
 impl Splitter<'_> {
-    fn split_in_block(&mut self, block: &mut Block, ranges: &mut Ranges) {
+    fn split_in_block(&mut self, block: &mut Block, budget: usize, ranges: &mut Ranges) {
         let mut out = Vec::with_capacity(block.stmts.len());
         for stmt in std::mem::take(&mut block.stmts) {
-            self.split_in_stmt(stmt, ranges, MOST_SPLITS, MOST_STATEMENTS, &mut out);
+            self.split_in_stmt(stmt, ranges, MOST_SPLITS, budget, &mut out);
         }
         block.stmts = out;
     }
 
+    /// Returns how many statements the parts have that a statement becomes, as they are before their inner loops are split.
     fn split_in_stmt(
         &mut self,
         mut stmt: Stmt,
@@ -76,7 +80,7 @@ impl Splitter<'_> {
         splits: usize,
         budget: usize,
         out: &mut Vec<Stmt>,
-    ) {
+    ) -> usize {
         ranges.know(self.locals);
         if let Some(splits) = splits.checked_sub(1)
             && let Stmt::For(looped) = &stmt
@@ -89,9 +93,13 @@ impl Splitter<'_> {
                 true => self.pick(looped, &turn, ranges, out),
                 false => self.split_loop(looped, &turn, ranges, out),
             };
-            let budget = budget / parts.len();
-            parts.into_iter().for_each(|part| self.split_in_stmt(part, ranges, splits, budget, out));
-            return;
+            // What the parts that are not split yet have now is theirs.
+            let mut all: usize = parts.iter().map(length).sum();
+            for part in parts {
+                all -= length(&part);
+                all += self.split_in_stmt(part, ranges, splits, budget.saturating_sub(all), out);
+            }
+            return all;
         }
         if let Stmt::For(looped) = &stmt
             && budget >= 3 * looped.body.len()
@@ -104,18 +112,22 @@ impl Splitter<'_> {
                 }
                 ranges.emit(part, self.locals, out);
             }
-            return;
+            return 3 * looped.body.len();
         }
+        let length = length(&stmt);
         self.split_inside(&mut stmt, ranges);
         ranges.emit(stmt, self.locals, out);
+        length
     }
 
     fn split_inside(&mut self, stmt: &mut Stmt, ranges: &mut Ranges) {
+        let is_border = matches!(stmt, Stmt::For(looped) if runs_once(looped, ranges));
+        let budget = if is_border { MOST_AT_BORDERS } else { MOST_STATEMENTS };
         for i in 0..stmt.blocks().count() {
             let mark = ranges.mark();
             ranges.know(self.locals);
             ranges.enter(stmt, i);
-            self.split_in_block(stmt.block_mut(i), ranges);
+            self.split_in_block(stmt.block_mut(i), budget, ranges);
             ranges.back_to(mark);
         }
     }
@@ -172,7 +184,7 @@ impl Splitter<'_> {
             let mut part = For { to: to.clone(), ..looped.clone() };
             part.from = std::mem::replace(&mut from, to);
             part.carried.iter_mut().zip(&carried).for_each(|((_, init), a)| *init = a.clone());
-            with_condition(&mut part.body, turn.condition, holds);
+            turn.known(holds).for_each(|(condition, holds)| with_condition(&mut part.body, condition, holds));
             let part = self.copy_loop(part, i == last);
             carried = part.results.iter().map(|x| Operand::Local(*x)).collect();
             Stmt::For(Box::new(part))
@@ -351,10 +363,11 @@ fn statements_after(looped: &For, turn: &Turn, ranges: &Ranges) -> usize {
     let [mut then, mut other] = [0, 0];
     looped.body.visit(&mut |stmt| {
         if let Stmt::If(_, condition, a, b) = stmt
-            && condition.local() == Some(turn.condition)
+            && let Some((_, same)) = turn.known(true).find(|(x, _)| condition.local() == Some(*x))
         {
-            then += a.len();
-            other += b.len();
+            let [taken, left] = if same { [a, b] } else { [b, a] };
+            then += taken.len();
+            other += left.len();
         }
     });
     let starts_there = ranges.form(&looped.from) == turn.place;
@@ -365,6 +378,10 @@ fn statements_after(looped: &For, turn: &Turn, ranges: &Ranges) -> usize {
     // Conditionals inside each other ask for the same only where one is dropped.
     let rest = looped.body.len().saturating_sub(then + other);
     rest * (holds + fails) + then * holds + other * fails
+}
+
+fn length(stmt: &Stmt) -> usize {
+    1 + stmt.blocks().map(Block::len).sum::<usize>()
 }
 
 /// Returns whether a loop is known to have no second iteration. A condition in it is asked once, so that nothing is won

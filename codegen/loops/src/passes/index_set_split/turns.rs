@@ -8,6 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A comparison, and where in the loop it changes.
 pub(super) struct Turn {
     pub(super) condition: Local,
+    /// Other comparisons that hold where the first does, or where it does not.
+    pub(super) others: Vec<(Local, bool)>,
     /// The first index from which on it is otherwise; for `eq.i` the only one where it holds. It fits.
     pub(super) place: Linear,
     pub(super) kind: SplitKind,
@@ -16,6 +18,23 @@ pub(super) struct Turn {
 }
 
 impl Turn {
+    /// Returns whether a comparison holds wherever the other one does, and only there, or wherever it does not.
+    fn as_often_as(&self, other: &Turn) -> Option<bool> {
+        let is_same = self.place == other.place && self.anywhere == other.anywhere;
+        match (self.kind, other.kind) {
+            _ if !is_same => None,
+            (kind, of_other) if kind == of_other => Some(true),
+            (SplitKind::Before, SplitKind::From) | (SplitKind::From, SplitKind::Before) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// What is known where the comparison holds, or where it does not.
+    pub(super) fn known(&self, holds: bool) -> impl Iterator<Item = (Local, bool)> {
+        let others = self.others.iter().map(move |(x, same)| (*x, *same == holds));
+        [(self.condition, holds)].into_iter().chain(others)
+    }
+
     /// Returns whether the loop does something at that index only.
     pub(super) fn is_picked(&self, looped: &For) -> bool {
         self.kind == SplitKind::At && is_idle_elsewhere(looped)
@@ -37,7 +56,11 @@ pub(super) fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Tur
     let wanted = asked_in(stmt, looped)?;
     let mark = ranges.mark();
     ranges.enter(stmt, 0);
-    let found = turn_in(&looped.body, &wanted, ranges);
+    let mut found: Option<Turn> = None;
+    turns_in(&looped.body, &wanted, ranges, &mut |turn| match &mut found {
+        None => found = Some(turn),
+        Some(first) => first.others.extend(turn.as_often_as(first).map(|holds| (turn.condition, holds))),
+    });
     ranges.back_to(mark);
     found
 }
@@ -61,25 +84,22 @@ pub(super) struct SplitCondition {
     pub(super) index: Local,
 }
 
-fn turn_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges) -> Option<Turn> {
-    block.stmts.iter().find_map(|stmt| {
+fn turns_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges, see: &mut impl FnMut(Turn)) {
+    for stmt in &block.stmts {
         for (i, inner) in stmt.blocks().enumerate() {
             let mark = ranges.mark();
             ranges.enter(stmt, i);
-            let found = turn_in(inner, wanted, ranges);
+            turns_in(inner, wanted, ranges, see);
             ranges.back_to(mark);
-            if found.is_some() {
-                return found;
-            }
         }
         ranges.learn_from(stmt);
         match stmt {
             Stmt::Let(x, ..) if wanted.asked.contains(x) && ranges.known(&Operand::Local(*x)).is_none() => {
-                turn_of(*x, wanted, ranges)
+                turn_of(*x, wanted, ranges).into_iter().for_each(&mut *see);
             }
-            _ => None,
+            _ => {}
         }
-    })
+    }
 }
 
 /// Returns where a comparison changes: it is linear in the index, and else in what does not change. What it is compared
@@ -123,7 +143,7 @@ fn turn_at(
     };
     let fits = |(x, k): &(Local, i128)| !wanted.set.contains(x) && is_moderate(*x) && k.abs() <= LARGEST_FACTOR;
     let fits = place.terms().iter().all(fits) && place.at_zero().abs() < ASSUMED;
-    fits.then_some(Turn { condition, place, kind, anywhere: None })
+    fits.then_some(Turn { condition, others: vec![], place, kind, anywhere: None })
 }
 
 /// Returns the comparisons that conditionals ask for, alone or with others.
