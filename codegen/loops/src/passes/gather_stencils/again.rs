@@ -105,14 +105,16 @@ impl Gatherer<'_> {
         first.same(&nest.sizes[0]).then(|| Gathered { buffer, sizes: nest.sizes.clone(), terms })
     }
 
-    /// Returns whether other iterations know what is added, and when.
+    /// Returns whether other iterations quickly know what is added, and when.
     fn is_known_again(&self, addition: &Addition, nest: &Nest, loads: &Loads) -> bool {
         let mut seen = FxHashSet::default();
-        let is_quick = self.again(&addition.value, nest, loads, &mut seen).is_some_and(|count| count <= MOST_AGAIN);
-        is_quick && addition.conditions.iter().all(|(condition, _)| nest.is_made_of_indices(condition))
+        let conditions = addition.conditions.iter().map(|(condition, _)| condition);
+        let mut all = conditions.chain([&addition.value]);
+        let count = all.try_fold(0, |sum, a| Some(sum + self.again(a, nest, loads, &mut seen)?));
+        count.is_some_and(|count| count <= MOST_AGAIN)
     }
 
-    /// Returns how many operations on Floats and loads compute a value at other indices; none if that is not possible, or
+    /// Returns how many operations on Floats and loads compute a value or condition at other indices; none if that is not possible, or
     /// one of them takes long.
     fn again(&self, a: &Operand, nest: &Nest, loads: &Loads, seen: &mut FxHashSet<Local>) -> Option<usize> {
         let Some(x) = a.local().filter(|x| nest.set.contains(x) && !nest.indices.contains(x)) else { return Some(0) };
@@ -124,8 +126,9 @@ impl Gatherer<'_> {
         }
         let (op, args) = nest.made.get(&x)?;
         matches!(op.cost(), Cost::Free | Cost::Cheap | Cost::Simple).then_some(())?;
-        let is_float = self.locals[x.0 as usize].ty == Scalar::Float.ty();
-        args.iter().try_fold(usize::from(is_float), |sum, arg| Some(sum + self.again(arg, nest, loads, seen)?))
+        let is_float = |a: &Operand| a.ty(self.locals) == Scalar::Float.ty();
+        let own = usize::from(is_float(&x.into()) || args.iter().any(is_float));
+        args.iter().try_fold(own, |sum, arg| Some(sum + self.again(arg, nest, loads, seen)?))
     }
 
     /// Changes a nest: each iteration stores, or adds, the whole sum of its element.

@@ -160,9 +160,12 @@ impl Gatherer<'_> {
         }
         let known = nest.indices.iter().copied().zip(at.iter().cloned()).collect();
         let mut slice = Slice::new(nest, known);
+        if let Values::Again { loads, .. } = values {
+            slice = slice.with_loads(loads);
+        }
         for (condition, holds) in &addition.conditions {
             let count = opened.stmts.len();
-            let condition = slice.value(condition, self.locals, &mut opened.stmts).expect("it depends on indices");
+            let condition = slice.value(condition, self.locals, &mut opened.stmts).expect("it is known there");
             let new = opened.stmts.len() - count;
             is_known_not_to |= !self.ask(condition, *holds, new, &mut opened);
         }

@@ -11,9 +11,12 @@
 //!
 //! So T takes the memory of what changes, not of all states. The nest decides by numbers of the step and by indices what
 //! it changes. These numbers are stored for each step, and the nest without values computes the same places again. The
-//! places in L follow each other as the stores do. A step that changes all elements is left alone: nothing is saved.
+//! places in L follow each other as the stores do. A step that changes all elements is left alone: nothing is saved. So is
+//! one that reads neighbours, and leaves the same elements alone as all other steps, such as those at borders: the state
+//! would be copied for it.
 
 use super::delay::filled_later;
+use super::others::Way;
 use super::reader::{Reader, Record, reader};
 use super::rewrite::{sink_loads, sink_store};
 use super::skeleton::{always_stores, are_set_before, change_stores, inputs, skeleton};
@@ -113,7 +116,8 @@ impl Updater<'_> {
             return;
         }
         let inputs = inputs(&skeleton, looped, step.buffer);
-        if !are_set_before(&inputs, looped, step.alloc) {
+        let copies_for_borders = inputs.is_empty() && ways.contains(&Way::Whole);
+        if copies_for_borders || !are_set_before(&inputs, looped, step.alloc) {
             return;
         }
         let (old, init) = looped.carried.remove(carried);
@@ -168,7 +172,7 @@ impl Updater<'_> {
         looped: &mut For,
         step: &Step,
         [old, state]: [Local; 2],
-        (at, nest, ways): (usize, &Nest, &[super::others::Way]),
+        (at, nest, ways): (usize, &Nest, &[Way]),
         record: usize,
         saved: &[(Local, Local)],
         skeleton: &Stmt,
