@@ -16,6 +16,7 @@ pub mod ranges;
 pub mod roots;
 pub mod rows;
 pub mod scopes;
+pub mod single_iterations;
 pub mod slices;
 pub mod times;
 pub mod verify;

@@ -19,6 +19,8 @@ pub(super) struct Addition {
     pub(super) value: Operand,
     /// The conditions around it, and whether they hold.
     pub(super) conditions: Vec<(Operand, bool)>,
+    /// What conditionals give that the place depends on, where the conditions hold.
+    pub(super) chosen: FxHashMap<Local, Operand>,
 }
 
 /// The place of an addition.
@@ -50,12 +52,13 @@ impl Gatherer<'_> {
         if let Stmt::Memory(Memory::Add(b, place, value)) = stmt
             && let Some(buffer) = b.local()
         {
-            let mut add = |at, more: &[(Operand, bool)]| {
-                let (place, value, conditions) = (place.clone(), value.clone(), [&conditions[..], more].concat());
-                out.push(Addition { buffer, place, at, value, conditions });
+            let mut add = |at, case: &Case| {
+                let (place, value, chosen) = (place.clone(), value.clone(), case.chosen.clone());
+                let conditions = [&conditions[..], &case.conditions].concat();
+                out.push(Addition { buffer, place, at, value, conditions, chosen });
             };
             match nest.is_place(place) {
-                true => add(Some(At::Own), &[]),
+                true => add(Some(At::Own), &Case::default()),
                 false => self.add_cases(place, nest, &mut Case::default(), &mut add),
             }
         }
@@ -86,13 +89,13 @@ impl Gatherer<'_> {
         place: &Operand,
         nest: &Nest,
         case: &mut Case,
-        add: &mut impl FnMut(Option<At>, &[(Operand, bool)]),
+        add: &mut impl FnMut(Option<At>, &Case),
     ) {
         let Some(x) = nest.choice_in(place, &case.chosen) else {
-            return add(self.offset(place, nest, &case.chosen), &case.conditions);
+            return add(self.offset(place, nest, &case.chosen), case);
         };
         if case.chosen.len() == MOST_CHOICES {
-            return add(None, &[]);
+            return add(None, &Case::default());
         }
         let [condition, then, other] = &nest.choices[&x];
         let known = self.ranges.known(condition);

@@ -23,7 +23,7 @@ use rustc_hash::FxHashSet;
 
 /// The most operations on Floats and loads that are done again for a term. A table costs a store, a load for each term, and
 /// a nest of its own.
-const MOST_AGAIN: usize = 6;
+const MOST_AGAIN: usize = 10;
 
 impl Gatherer<'_> {
     /// Lets each iteration of a nest take what others would add to its element; `before` has the statements before the
@@ -59,7 +59,7 @@ impl Gatherer<'_> {
         let mut see = |stmt: &Stmt| {
             if let Stmt::Memory(Memory::Load(x, b, place)) = stmt
                 && b.local().is_some_and(|b| !nest.set.contains(&b))
-                && nest.is_made_of_indices(place)
+                && self.again(place, nest, &Loads::default(), &mut FxHashSet::default()).is_some()
             {
                 loads.insert(*x, (b.clone(), place.clone()));
             }
@@ -123,6 +123,9 @@ impl Gatherer<'_> {
         }
         if loads.contains_key(&x) {
             return Some(1);
+        }
+        if let Some(choice) = nest.choices.get(&x) {
+            return choice.iter().try_fold(0, |sum, a| Some(sum + self.again(a, nest, loads, seen)?));
         }
         let (op, args) = nest.made.get(&x)?;
         matches!(op.cost(), Cost::Free | Cost::Cheap | Cost::Simple).then_some(())?;

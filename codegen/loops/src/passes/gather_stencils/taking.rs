@@ -20,12 +20,13 @@ impl Values<'_> {
     /// Returns the value of an iteration, by its indices.
     fn of(
         &self,
-        value: &Operand,
+        addition: &Addition,
         at: &[Operand],
         nest: &Nest,
         locals: &mut Vec<LocalInfo>,
         out: &mut Vec<Stmt>,
     ) -> Operand {
+        let value = &addition.value;
         match self {
             Values::Tables(tables) => {
                 let Some(table) = value.local().and_then(|x| tables.get(&x)) else { return value.clone() };
@@ -41,7 +42,7 @@ impl Values<'_> {
                     return value.clone();
                 }
                 let known = nest.indices.iter().copied().zip(at.iter().cloned()).collect();
-                let mut slice = Slice::new(nest, known).with_loads(loads);
+                let mut slice = Slice::new(nest, known).again(loads, &addition.chosen);
                 slice.value(value, locals, out).expect("it is quickly computed again")
             }
         }
@@ -161,7 +162,7 @@ impl Gatherer<'_> {
         let known = nest.indices.iter().copied().zip(at.iter().cloned()).collect();
         let mut slice = Slice::new(nest, known);
         if let Values::Again { loads, .. } = values {
-            slice = slice.with_loads(loads);
+            slice = slice.again(loads, &addition.chosen);
         }
         for (condition, holds) in &addition.conditions {
             let count = opened.stmts.len();
@@ -175,7 +176,7 @@ impl Gatherer<'_> {
         }
         let ty = addition.value.ty(self.locals);
         let mut stmts = opened.stmts;
-        let mut value = values.of(&addition.value, at, nest, self.locals, &mut stmts);
+        let mut value = values.of(addition, at, nest, self.locals, &mut stmts);
         let mut build = Builder { locals: self.locals };
         for (mut around, condition, holds) in opened.around.into_iter().rev() {
             let x = build.local(ty);

@@ -35,6 +35,7 @@ mod turns;
 
 use super::pass::FunctionCx;
 use crate::analyses::ranges::Ranges;
+use crate::analyses::single_iterations::runs_once;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use interior::{Interior, interior};
 use rustc_hash::FxHashMap;
@@ -382,14 +383,6 @@ fn statements_after(looped: &For, turn: &Turn, ranges: &Ranges) -> usize {
 
 fn length(stmt: &Stmt) -> usize {
     1 + stmt.blocks().map(Block::len).sum::<usize>()
-}
-
-/// Returns whether a loop is known to have no second iteration. A condition in it is asked once, so that nothing is won
-/// by splitting it.
-fn runs_once(looped: &For, ranges: &mut Ranges) -> bool {
-    let [from, to] = [&looped.from, &looped.to].map(|a| ranges.form(a));
-    let second = to.minus(&from).and_then(|count| count.shifted(-1));
-    ranges.is_not_positive(second)
 }
 
 /// Puts what is known of a condition in its place, and the arm that is taken in the place of a conditional on it.

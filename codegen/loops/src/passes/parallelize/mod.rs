@@ -14,7 +14,7 @@
 //! sums, there is a version of a short loop without.
 //!
 //! Only the outermost loops that can be divided are divided, and none in loops that may run in lanes. Loops that pass rows
-//! on, and do nothing with what is in them, stay whole, and so do those that only store numbers. Only functions that are
+//! on, and do nothing with what is in them, stay whole, and so do those that only store numbers, and those at borders. Only functions that are
 //! called from outside, or not from loops, have their loops divided. What loops call works on a part of something: there
 //! loops of a few plain statements stay.
 
@@ -30,6 +30,7 @@ use super::pass::ModuleCx;
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::cache::Analyses;
 use crate::analyses::independence::FunctionEffects;
+use crate::analyses::single_iterations::single_iterations;
 use crate::ir::{Block, FunId, Local, Module, Stmt};
 use build::ChunkBuilder;
 pub use cost::GRAIN;
@@ -115,9 +116,10 @@ impl<'a> Planner<'a> {
         let function = &module.functions[id.0];
         let aliases = analyses.aliases(id, function, &world.effects.summaries);
         let likely = function.body.likely_conditions();
+        let once = single_iterations(function);
         let (before, plans) = (vec![], FxHashMap::default());
         let mut planner =
-            Planner { module, world, function, aliases, likely, before, is_in_loop: false, is_part, plans };
+            Planner { module, world, function, aliases, likely, once, before, is_in_loop: false, is_part, plans };
         planner.plan_block(&function.body);
         planner.plans
     }
@@ -126,6 +128,7 @@ impl<'a> Planner<'a> {
         for (i, stmt) in block.stmts.iter().enumerate() {
             self.before.push(&block.stmts[..i]);
             let plan = match stmt {
+                Stmt::For(looped) if self.once.contains(&looped.index) => None,
                 Stmt::For(looped) if self.function.passes_rows_on(looped) || only_fills(looped) => None,
                 Stmt::For(looped) if !(self.is_part && is_short(looped)) => {
                     self.plan(looped).filter(|plan| plan.cost.is_worth_it(looped))

@@ -24,6 +24,8 @@ pub(super) struct Planner<'a> {
     pub(super) aliases: Rc<Aliases>,
     /// The conditions that mostly hold.
     pub(super) likely: FxHashSet<Local>,
+    /// The loops that run once at most.
+    pub(super) once: FxHashSet<Local>,
     /// The statements before the current one, in its block and in those around it.
     pub(super) before: Vec<&'a [Stmt]>,
     /// Whether that is in a loop.

@@ -4,7 +4,8 @@
 //! neighbours, and which one gathers.
 
 use crate::analyses::divergence::{AllocForm, Divergence, Layout};
-use crate::ir::{Block, Cost, For, Local, Memory, Op, Operand, Scalar, Stmt};
+use crate::analyses::single_iterations::single_iterations;
+use crate::ir::{Block, Cost, For, Function, Local, Memory, Op, Operand, Scalar, Stmt};
 use lm::libm::Vectors;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,15 +25,25 @@ const LONG_VECTOR: u32 = 8;
 /// How many iterations loops make.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trips {
-    /// What is known from elsewhere.
-    pub measured: FxHashMap<Local, f64>,
+    /// What is known from elsewhere, by the index of the loop.
+    known: FxHashMap<Local, f64>,
 }
 
 impl Trips {
+    /// What is known without measuring: loops at borders run once.
+    pub(super) fn known_in(function: &Function) -> Trips {
+        Trips { known: single_iterations(function).into_iter().map(|index| (index, 1.0)).collect() }
+    }
+
+    /// Adds what was measured.
+    pub(super) fn learn(&mut self, measured: impl Iterator<Item = (Local, f64)>) {
+        self.known.extend(measured);
+    }
+
     /// Returns how many iterations a loop makes.
     pub(super) fn of(&self, looped: &For) -> f64 {
-        let measured = || self.measured.get(&looped.index).copied();
-        looped.known_iterations().or_else(measured).unwrap_or(ITERATIONS)
+        let known = || self.known.get(&looped.index).copied();
+        looped.known_iterations().or_else(known).unwrap_or(ITERATIONS)
     }
 }
 

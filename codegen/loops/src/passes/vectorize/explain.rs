@@ -1,6 +1,6 @@
 //! Explains, for users, what was chosen for each loop, and what it costs as it runs.
 
-use super::cost::{self, Trips};
+use super::cost;
 use super::{LaneChoice, LaneChooser, PLAIN, Reason, chooser};
 use crate::analyses::cache::Analyses;
 use crate::analyses::independence::FunctionEffects;
@@ -33,10 +33,10 @@ pub fn explain(module: &Module, iterations: &Iterations) -> Vec<Explained> {
     let mut in_order = module.clone();
     in_order.run_in_order();
     let choices = of_each(&in_order, |_, chooser| chooser.choose());
-    let costs = of_each(module, |function, chooser| {
+    let costs = of_each(module, |function, mut chooser| {
         let here = iterations.iter().filter(|(id, _)| id.function == function);
-        let trips = Trips { measured: here.map(|(id, n)| (id.index, *n)).collect() };
-        let mut running = Running { chooser: LaneChooser { trips, ..chooser }, costs: FxHashMap::default() };
+        chooser.trips.learn(here.map(|(id, n)| (id.index, *n)));
+        let mut running = Running { chooser, costs: FxHashMap::default() };
         running.block_cost(&running.chooser.function.body);
         running.costs
     });

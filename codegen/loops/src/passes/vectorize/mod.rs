@@ -101,7 +101,7 @@ fn chooser<'a>(
     is_repeated: bool,
 ) -> LaneChooser<'a> {
     let likely = function.body.likely_conditions();
-    let (chosen, reasons, trips) = (vec![], vec![], Trips::default());
+    let (chosen, reasons, trips) = (vec![], vec![], Trips::known_in(function));
     let around = usize::from(is_repeated);
     LaneChooser { function, aliases, effects, vectors, keeps_order, likely, trips, around, chosen, reasons }
 }
