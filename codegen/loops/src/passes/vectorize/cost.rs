@@ -12,6 +12,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// How often a loop runs of which that is not known.
 const ITERATIONS: f64 = 16.0;
 
+/// How often a loop at a border runs, as the loop beside it counts as [`ITERATIONS`]: that one is long, or its borders would
+/// not be apart.
+const AT_BORDER: f64 = 0.25;
+
 /// The odds of a likely condition: the other side runs one time in so many.
 const LIKELY: f64 = 16.0;
 
@@ -32,7 +36,7 @@ pub(super) struct Trips {
 impl Trips {
     /// What is known without measuring: loops at borders run once.
     pub(super) fn known_in(function: &Function) -> Trips {
-        Trips { known: single_iterations(function).into_iter().map(|index| (index, 1.0)).collect() }
+        Trips { known: single_iterations(function).into_iter().map(|index| (index, AT_BORDER)).collect() }
     }
 
     /// Adds what was measured.
