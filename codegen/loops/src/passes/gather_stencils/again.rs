@@ -9,14 +9,14 @@
 //! Where d is not zero before, the nest adds to it. A step of a loop that makes a new cotangent of the old one becomes a
 //! stencil itself, which `update_in_place` makes in two buffers.
 //!
-//! What is computed again may load at places that depend on indices alone, from buffers that the nest leaves as they are.
+//! What is computed again may load at places that are made of indices, from buffers that the nest leaves as they are.
 //! All checks of the nest come before it, since an iteration would load before those of another one.
 
 use super::additions::{Addition, At};
 use super::taking::Values;
 use super::{Gathered, Gatherer, MOST_TERMS, adds, adds_within, checks, has_few_iterations, is_simple};
 use crate::analyses::nests::{Loads, Nest};
-use crate::ir::{Block, Builder, Cost, Local, Memory, Operand, Scalar, Stmt};
+use crate::ir::{Block, Builder, Cost, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use indexmap::IndexMap;
 use lm::sizes::Polynomial;
 use rustc_hash::FxHashSet;
@@ -24,6 +24,9 @@ use rustc_hash::FxHashSet;
 /// The most operations on Floats and loads that are done again for a term. A table costs a store, a load for each term, and
 /// a nest of its own.
 const MOST_AGAIN: usize = 10;
+
+/// The most statements that are looked at for it.
+const MOST_STATEMENTS: usize = 100;
 
 impl Gatherer<'_> {
     /// Lets each iteration of a nest take what others would add to its element; `before` has the statements before the
@@ -55,11 +58,15 @@ impl Gatherer<'_> {
 
     /// Returns the loads of a nest that may be done at other indices.
     fn fixed_loads(&self, stmt: &Stmt, nest: &Nest) -> Loads {
-        let mut loads = Loads::default();
+        let (mut loads, none) = (Loads::default(), Loads::default());
+        let is_known = |place: &Operand| {
+            let seen = FxHashSet::default();
+            Again { nest, loads: &none, locals: self.locals, counts_all: false, seen }.cost(place).is_some()
+        };
         let mut see = |stmt: &Stmt| {
             if let Stmt::Memory(Memory::Load(x, b, place)) = stmt
                 && b.local().is_some_and(|b| !nest.set.contains(&b))
-                && self.again(place, nest, &Loads::default(), &mut FxHashSet::default()).is_some()
+                && is_known(place)
             {
                 loads.insert(*x, (b.clone(), place.clone()));
             }
@@ -107,31 +114,10 @@ impl Gatherer<'_> {
 
     /// Returns whether other iterations quickly know what is added, and when.
     fn is_known_again(&self, addition: &Addition, nest: &Nest, loads: &Loads) -> bool {
-        let mut seen = FxHashSet::default();
-        let conditions = addition.conditions.iter().map(|(condition, _)| condition);
-        let mut all = conditions.chain([&addition.value]);
-        let count = all.try_fold(0, |sum, a| Some(sum + self.again(a, nest, loads, &mut seen)?));
-        count.is_some_and(|count| count <= MOST_AGAIN)
-    }
-
-    /// Returns how many operations on Floats and loads compute a value or condition at other indices; none if that is not possible, or
-    /// one of them takes long.
-    fn again(&self, a: &Operand, nest: &Nest, loads: &Loads, seen: &mut FxHashSet<Local>) -> Option<usize> {
-        let Some(x) = a.local().filter(|x| nest.set.contains(x) && !nest.indices.contains(x)) else { return Some(0) };
-        if !seen.insert(x) {
-            return Some(0);
-        }
-        if loads.contains_key(&x) {
-            return Some(1);
-        }
-        if let Some(choice) = nest.choices.get(&x) {
-            return choice.iter().try_fold(0, |sum, a| Some(sum + self.again(a, nest, loads, seen)?));
-        }
-        let (op, args) = nest.made.get(&x)?;
-        matches!(op.cost(), Cost::Free | Cost::Cheap | Cost::Simple).then_some(())?;
-        let is_float = |a: &Operand| a.ty(self.locals) == Scalar::Float.ty();
-        let own = usize::from(is_float(&x.into()) || args.iter().any(is_float));
-        args.iter().try_fold(own, |sum, arg| Some(sum + self.again(arg, nest, loads, seen)?))
+        let mut again = Again { nest, loads, locals: self.locals, counts_all: false, seen: FxHashSet::default() };
+        let asks = addition.conditions.iter().try_fold(0, |sum, (condition, _)| Some(sum + again.cost(condition)?));
+        again.counts_all = addition.value.ty(self.locals) == Scalar::Integer.ty();
+        asks.is_some_and(|asks| again.cost(&addition.value).is_some_and(|cost| asks + cost <= MOST_AGAIN))
     }
 
     /// Changes a nest: each iteration stores, or adds, the whole sum of its element.
@@ -155,6 +141,40 @@ impl Gatherer<'_> {
         }));
         innermost.stmts.extend(before.into_iter().chain(body));
         self.ranges.know(self.locals);
+    }
+}
+
+/// What it takes to compute values of a nest at other indices.
+struct Again<'a> {
+    nest: &'a Nest,
+    loads: &'a Loads,
+    locals: &'a [LocalInfo],
+    /// Whether operations on Integers count, too: they are no indices.
+    counts_all: bool,
+    seen: FxHashSet<Local>,
+}
+
+impl Again<'_> {
+    /// Returns how many operations and loads compute a value or a condition; none if that is not possible, or one of them
+    /// takes long.
+    fn cost(&mut self, a: &Operand) -> Option<usize> {
+        let nest = self.nest;
+        let Some(x) = a.local().filter(|x| nest.set.contains(x) && !nest.indices.contains(x)) else { return Some(0) };
+        if !self.seen.insert(x) {
+            return Some(0);
+        }
+        (self.seen.len() <= MOST_STATEMENTS).then_some(())?;
+        if self.loads.contains_key(&x) {
+            return Some(1);
+        }
+        if let Some(choice) = nest.choices.get(&x) {
+            return choice.iter().try_fold(0, |sum, a| Some(sum + self.cost(a)?));
+        }
+        let (op, args) = nest.made.get(&x)?;
+        matches!(op.cost(), Cost::Free | Cost::Cheap | Cost::Simple).then_some(())?;
+        let is_float = |a: &Operand| a.ty(self.locals) == Scalar::Float.ty();
+        let own = usize::from(self.counts_all || is_float(&x.into()) || args.iter().any(is_float));
+        args.iter().try_fold(own, |sum, arg| Some(sum + self.cost(arg)?))
     }
 }
 
