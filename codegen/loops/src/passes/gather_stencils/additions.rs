@@ -84,13 +84,7 @@ impl Gatherer<'_> {
     }
 
     /// Adds the offsets of a place, one for each case where conditionals give what it is made of.
-    fn add_cases(
-        &mut self,
-        place: &Operand,
-        nest: &Nest,
-        case: &mut Case,
-        add: &mut impl FnMut(Option<At>, &Case),
-    ) {
+    fn add_cases(&mut self, place: &Operand, nest: &Nest, case: &mut Case, add: &mut impl FnMut(Option<At>, &Case)) {
         let Some(x) = nest.choice_in(place, &case.chosen) else {
             return add(self.offset(place, nest, &case.chosen), case);
         };

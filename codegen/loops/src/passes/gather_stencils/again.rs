@@ -42,9 +42,8 @@ impl Gatherer<'_> {
         additions.iter().for_each(|addition| by_buffer.entry(addition.buffer).or_default().push(addition));
         let own = vec![Polynomial::constant(0); nest.indices.len()];
         let loads = self.fixed_loads(stmt, &nest);
-        let gathered = |(buffer, additions): (Local, Vec<_>)| {
-            self.gathered_again(stmt, buffer, &additions, &nest, &loads, &own)
-        };
+        let gathered =
+            |(buffer, additions): (Local, Vec<_>)| self.gathered_again(stmt, buffer, &additions, &nest, &loads, &own);
         let gathered: Vec<Gathered> = by_buffer.into_iter().filter_map(gathered).collect();
         if gathered.is_empty() || checks::come_first(stmt, &nest, before, self.locals).is_none() {
             return;
