@@ -161,8 +161,10 @@ impl Gatherer<'_> {
         }
         let known = nest.indices.iter().copied().zip(at.iter().cloned()).collect();
         let mut slice = Slice::new(nest, known);
+        // What conditionals give is known only where all conditions hold: before that, a place by it may not be one.
+        let nothing = FxHashMap::default();
         if let Values::Again { loads, .. } = values {
-            slice = slice.again(loads, &addition.chosen);
+            slice = slice.again(loads, &nothing);
         }
         for (condition, holds) in &addition.conditions {
             let count = opened.stmts.len();
