@@ -41,14 +41,14 @@ struct Case {
 }
 
 impl Gatherer<'_> {
-    /// Collects the additions of a nest, with what is known there.
-    pub(super) fn collect(
-        &mut self,
-        stmt: &Stmt,
-        nest: &Nest,
-        conditions: &mut Vec<(Operand, bool)>,
-        out: &mut Vec<Addition>,
-    ) {
+    /// Returns the additions of a nest, with what is known there.
+    pub(super) fn additions(&mut self, stmt: &Stmt, nest: &Nest) -> Vec<Addition> {
+        let mut found = Vec::new();
+        self.collect(stmt, nest, &mut vec![], &mut found);
+        found
+    }
+
+    fn collect(&mut self, stmt: &Stmt, nest: &Nest, conditions: &mut Vec<(Operand, bool)>, out: &mut Vec<Addition>) {
         if let Stmt::Memory(Memory::Add(b, place, value)) = stmt
             && let Some(buffer) = b.local()
         {

@@ -14,10 +14,9 @@
 
 use super::additions::{Addition, At};
 use super::taking::Values;
-use super::{Gathered, Gatherer, MOST_TERMS, adds, adds_within, checks, has_few_iterations, is_simple};
+use super::{Gathered, Gatherer, MOST_TERMS, adding_nest, by_buffer, checks};
 use crate::analyses::nests::{Loads, Nest};
 use crate::ir::{Block, Builder, Cost, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
-use indexmap::IndexMap;
 use lm::sizes::Polynomial;
 use rustc_hash::FxHashSet;
 
@@ -32,23 +31,17 @@ impl Gatherer<'_> {
     /// Lets each iteration of a nest take what others would add to its element; `before` has the statements before the
     /// nest in its block.
     pub(super) fn take_at_once(&mut self, stmt: &mut Stmt, before: &mut Vec<Stmt>) {
-        let Some(nest) = Nest::of(stmt, &adds, &|stmt| adds_within(stmt)) else { return };
-        if has_few_iterations(&nest) || !is_simple(stmt) {
-            return;
-        }
-        let mut additions = Vec::new();
-        self.collect(stmt, &nest, &mut vec![], &mut additions);
-        let mut by_buffer: IndexMap<Local, Vec<&Addition>> = IndexMap::default();
-        additions.iter().for_each(|addition| by_buffer.entry(addition.buffer).or_default().push(addition));
+        let Some(nest) = adding_nest(stmt) else { return };
+        let additions = self.additions(stmt, &nest);
         let own = vec![Polynomial::constant(0); nest.indices.len()];
         let loads = self.fixed_loads(stmt, &nest);
         let gathered =
             |(buffer, additions): (Local, Vec<_>)| self.gathered_again(stmt, buffer, &additions, &nest, &loads, &own);
-        let gathered: Vec<Gathered> = by_buffer.into_iter().filter_map(gathered).collect();
+        let gathered: Vec<Gathered> = by_buffer(&additions).into_iter().filter_map(gathered).collect();
         if gathered.is_empty() || checks::come_first(stmt, &nest, before, self.locals).is_none() {
             return;
         }
-        let nest = Nest::of(stmt, &adds, &|stmt| adds_within(stmt)).expect("the nest has fewer statements only");
+        let nest = adding_nest(stmt).expect("the nest has fewer statements only");
         for gathered in gathered {
             let stores = take_zero(before, gathered.buffer, &|n| self.extents.is_product(n, &nest.sizes));
             self.take(stmt, &gathered, &nest, &loads, stores);

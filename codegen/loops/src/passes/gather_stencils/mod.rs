@@ -115,17 +115,13 @@ impl Gatherer<'_> {
 
     /// Returns the nests in place of one that adds to neighbours; `made` has the buffers that its block makes before it.
     fn gathered(&mut self, stmt: &Stmt, made: &FxHashSet<Local>) -> Option<Vec<Stmt>> {
-        let nest = Nest::of(stmt, &adds, &|stmt| adds_within(stmt))?;
-        (nest.indices.len() > 1 && !has_few_iterations(&nest) && is_simple(stmt)).then_some(())?;
-        let mut additions = Vec::new();
-        self.collect(stmt, &nest, &mut vec![], &mut additions);
-        let mut by_buffer: IndexMap<Local, Vec<&Addition>> = IndexMap::default();
-        additions.iter().for_each(|addition| by_buffer.entry(addition.buffer).or_default().push(addition));
+        let nest = adding_nest(stmt).filter(|nest| nest.indices.len() > 1)?;
+        let additions = self.additions(stmt, &nest);
         let added = additions.iter().filter_map(|addition| addition.value.local()).collect();
         let there = self.values_there(stmt, &nest, made, &added);
         let gathered =
             |(buffer, additions): (Local, Vec<_>)| self.gathered_buffer(stmt, buffer, &additions, &nest, &there);
-        let buffers: Vec<Gathered> = by_buffer.into_iter().filter_map(gathered).collect();
+        let buffers: Vec<Gathered> = by_buffer(&additions).into_iter().filter_map(gathered).collect();
         (!buffers.is_empty()).then(|| self.rewritten(stmt, &nest, &buffers, there))
     }
 
@@ -241,6 +237,18 @@ fn adds_twice(body: &Block) -> bool {
             found |= !seen.insert(*b);
         }
     });
+    found
+}
+
+/// Returns a nest that adds to buffers, and that elements may take from.
+fn adding_nest(stmt: &Stmt) -> Option<Nest> {
+    let nest = Nest::of(stmt, &adds, &|stmt| adds_within(stmt))?;
+    (!has_few_iterations(&nest) && is_simple(stmt)).then_some(nest)
+}
+
+fn by_buffer(additions: &[Addition]) -> IndexMap<Local, Vec<&Addition>> {
+    let mut found: IndexMap<Local, Vec<&Addition>> = IndexMap::default();
+    additions.iter().for_each(|addition| found.entry(addition.buffer).or_default().push(addition));
     found
 }
 
