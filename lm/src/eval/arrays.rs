@@ -196,7 +196,7 @@ fn unzip(v: &Val, ty: &Type) -> Val {
 /// Returns the size of a new tensor.
 ///
 /// Errors: it is negative, or the tensor too large.
-fn size(n: &Val) -> Result<Vec<usize>, RuntimeError> {
+pub(super) fn size(n: &Val) -> Result<Vec<usize>, RuntimeError> {
     let numbers = numbers(n);
     if numbers.iter().any(|n| *n < 0) {
         return fail(ErrorKind::NegativeSize(Position::from(numbers)));
@@ -209,7 +209,7 @@ fn size(n: &Val) -> Result<Vec<usize>, RuntimeError> {
 }
 
 /// Returns all indices of a tensor, the last number running fastest.
-fn indices(size: &[usize]) -> Vec<Val> {
+pub(super) fn indices(size: &[usize]) -> Vec<Val> {
     let longer = |all: Vec<Vec<usize>>, n: &usize| -> Vec<Vec<usize>> {
         all.iter().flat_map(|index| (0..*n).map(|i| [index.as_slice(), &[i]].concat())).collect()
     };

@@ -14,6 +14,8 @@ pub struct Evaluator<'a> {
     /// The operators that may be applied, and those that are left of them.
     longest: u64,
     left: Cell<u64>,
+    /// Whether a sum over nothing was left out of an addition.
+    pub(super) has_left_out: Cell<bool>,
     /// What is traced; none where no number has a place.
     pub(super) recorder: RefCell<Option<Recorder>>,
 }
@@ -22,8 +24,9 @@ impl<'a> Evaluator<'a> {
     /// Returns an evaluator whose `print` writes to `output`.
     pub fn new(program: &'a Program, output: impl Write + 'a) -> Evaluator<'a> {
         let output = RefCell::new(Box::new(output) as Box<dyn Write + 'a>);
-        let (depth, left, recorder) = (Cell::new(0), Cell::new(u64::MAX), RefCell::new(None));
-        Evaluator { program, output, depth, longest: u64::MAX, left, recorder }
+        let (depth, left, has_left_out) = (Cell::new(0), Cell::new(u64::MAX), Cell::new(false));
+        let recorder = RefCell::new(None);
+        Evaluator { program, output, depth, longest: u64::MAX, left, has_left_out, recorder }
     }
 
     /// Returns the evaluator, which stops after so many applications of operators and of linear maps. Maps that are made
@@ -35,6 +38,11 @@ impl<'a> Evaluator<'a> {
     /// Returns how many operators and linear maps were applied.
     pub fn steps(&self) -> u64 {
         self.longest - self.left.get()
+    }
+
+    /// Returns whether a sum over nothing that has no known shape was left out of an addition.
+    pub fn has_left_out(&self) -> bool {
+        self.has_left_out.get()
     }
 
     /// Counts an application of an operator.

@@ -42,6 +42,11 @@ impl Map {
         Map::new(domain, m.codomain.clone(), move |cx, x| (m.forward)(cx, x))
     }
 
+    /// Returns the map `m`, which leads to this codomain.
+    pub fn into_codomain(m: Rc<Map>, codomain: Space) -> Map {
+        Map::new(m.domain.clone(), codomain.clone(), move |cx, x| image(cx, &m, x)?.map_or_else(|| codomain.zero(), Ok))
+    }
+
     /// Returns `0`, between the spaces that two values show.
     pub fn zero(s: &Val, t: &Val) -> Map {
         let zero = zero(t);

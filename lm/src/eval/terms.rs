@@ -1,12 +1,14 @@
 //! Evaluates terms and calls functions.
 
+use super::arrays::{indices, size};
 use super::environment::Env;
 use super::evaluator::{Evaluator, fail, located};
+use super::sum::Sum;
 use super::value::{Map, Outcome, Space, Val};
 use crate::law;
 use crate::prim::Prim;
 use crate::runtime_error::{ErrorKind, RuntimeError};
-use crate::term::{Constant, Derivative, Expr, FunName, Kind, Op, Path, Supply, Var};
+use crate::term::{Binding, Constant, Derivative, Expr, FunName, Kind, Op, Path, Supply, Var};
 use crate::value::Value;
 use std::rc::Rc;
 
@@ -46,10 +48,11 @@ impl Evaluator<'_> {
         if let Some(reverse) = self.derivative_by_hand(name, &args) {
             return self.call_by_hand(name, reverse, &args);
         }
-        let domain = domain_of(name, &args);
+        let at = space_of_arguments(name, &args);
         let env = def.params.iter().zip(args).fold(Env::default(), |env, (x, v)| env.with(x, v));
-        Ok(match (self.deeper(&def.body, &env)?, domain) {
-            (Val::Map(m), Some(domain)) => Val::map_of(Map::from_domain(m, domain)),
+        Ok(match (self.deeper(&def.body, &env)?, at) {
+            (Val::Map(m), Some((Derivative::D, domain))) => Val::map_of(Map::from_domain(m, domain)),
+            (Val::Map(m), Some((_, codomain))) => Val::map_of(Map::into_codomain(m, codomain)),
             (value, _) => value,
         })
     }
@@ -89,7 +92,7 @@ impl Evaluator<'_> {
                 true => self.eval(&args[1], env),
                 false => fail(ErrorKind::AssertFailed).map_err(|error| located(error, e.span())),
             },
-            Kind::App(Op::Prim(Prim::Add), args) if args.iter().any(is_sum) => self.added(e, args, env),
+            Kind::App(Op::Prim(Prim::Add), args) if args.iter().any(may_have_no_shape) => self.added(e, args, env)?,
             Kind::App(op, args) => {
                 self.step()?;
                 let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<Val>, _>>()?;
@@ -98,25 +101,59 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Evaluates an addition of a sum, which needs no shape where it is over nothing.
-    fn added(&self, e: &Expr, args: &[Expr], env: &Env) -> Outcome {
+    /// Evaluates an addition. Inside is an error where all terms are sums over nothing that have no known shape.
+    fn added(&self, e: &Expr, args: &[Expr], env: &Env) -> Result<Outcome, RuntimeError> {
         self.step()?;
-        let mut missing = Vec::new();
-        let mut values = Vec::new();
-        for arg in args {
-            match self.eval(arg, env) {
-                Err(error) if is_sum(arg) && error == shapeless(arg) => missing.push(error),
-                value => values.push(value?),
+        let terms = args.iter().map(|a| self.term(a, env)).collect::<Result<Vec<_>, _>>()?;
+        let (values, mut missing): (Vec<_>, Vec<_>) = terms.into_iter().partition(Result::is_ok);
+        let values: Vec<Val> = values.into_iter().flatten().collect();
+        self.has_left_out.set(self.has_left_out.get() || !missing.is_empty() && !values.is_empty());
+        match <[Val; 1]>::try_from(values) {
+            Ok([one]) => Ok(Ok(one)),
+            Err(values) if values.is_empty() => Ok(missing.swap_remove(0)),
+            Err(values) => self.prim(Prim::Add, &values, e).map(Ok).map_err(|error| located(error, e.span())),
+        }
+    }
+
+    /// Evaluates a term of an addition. Inside is an error where it is a sum over nothing that has no known shape: it
+    /// needs none where something is added to it.
+    fn term(&self, e: &Expr, env: &Env) -> Result<Outcome, RuntimeError> {
+        match e.kind() {
+            _ if !may_have_no_shape(e) => self.eval(e, env).map(Ok),
+            Kind::Let(bindings, body) => {
+                let bind = |env: Env, b: &Binding| Ok(env.with_pattern(&b.pattern, self.eval(&b.rhs, &env)?));
+                self.term(body, &bindings.iter().try_fold(env.clone(), bind)?)
+            }
+            Kind::App(Op::If, args) => {
+                let is_first = self.eval(&args[0], env)?.boolean();
+                self.term(&args[if is_first { 1 } else { 2 }], env)
+            }
+            Kind::App(Op::Prim(Prim::Add), args) => self.added(e, args, env),
+            Kind::App(_, args) if matches!(args[1].kind(), Kind::Lam(_, body) if may_have_no_shape(body)) => {
+                self.sum_of_terms(e, args, env)
+            }
+            _ => match self.eval(e, env) {
+                Err(error) if error == shapeless(e) => Ok(Err(error)),
+                value => value.map(Ok),
+            },
+        }
+    }
+
+    /// Evaluates a sum as a term of an addition, each of whose terms may have no shape itself.
+    fn sum_of_terms(&self, e: &Expr, args: &[Expr], env: &Env) -> Result<Outcome, RuntimeError> {
+        self.step()?;
+        let n = self.eval(&args[0], env)?;
+        let Kind::Lam(x, body) = args[1].kind() else { unreachable!("a sum of a function") };
+        let mut sum: Option<Sum> = None;
+        let mut missing = shapeless(e);
+        for i in indices(&size(&n).map_err(|error| located(error, e.span()))?) {
+            match (self.term(body, &env.with(x, i))?, &mut sum) {
+                (Err(error), _) => missing = error,
+                (Ok(first), None) => sum = Some(Sum::new(self, first)?),
+                (Ok(next), Some(sum)) => sum.add(next).map_err(|error| located(error, e.span()))?,
             }
         }
-        match (missing.into_iter().next(), values.pop()) {
-            (Some(error), None) => Err(error),
-            (Some(_), Some(value)) => Ok(value),
-            (None, last) => {
-                values.extend(last);
-                self.prim(Prim::Add, &values, e).map_err(|error| located(error, e.span()))
-            }
-        }
+        Ok(sum.map_or(Err(missing), |sum| Ok(sum.end())))
     }
 
     /// Evaluates an operator, given the values of its arguments.
@@ -167,8 +204,16 @@ impl Evaluator<'_> {
     }
 }
 
-fn is_sum(e: &Expr) -> bool {
-    matches!(e.kind(), Kind::App(Op::Prim(Prim::SumBuild), _))
+/// Returns whether a term of an addition may be a sum over nothing that has no known shape.
+fn may_have_no_shape(e: &Expr) -> bool {
+    !e.ty().has_fixed_shape()
+        && match e.kind() {
+            Kind::App(Op::Prim(Prim::SumBuild), args) => args.len() == 2,
+            Kind::App(Op::Prim(Prim::Add), args) => args.iter().any(may_have_no_shape),
+            Kind::App(Op::If, args) => args[1..].iter().any(may_have_no_shape),
+            Kind::Let(_, body) => may_have_no_shape(body),
+            Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => false,
+        }
 }
 
 /// Returns how a sum over nothing ends whose zero has no known shape.
@@ -189,13 +234,15 @@ fn constant(c: &Constant) -> Val {
     }
 }
 
-/// Returns the domain of the Jacobian of this name at some arguments, which are those of the function.
-fn domain_of(name: &FunName, args: &[Val]) -> Option<Space> {
-    let (Derivative::D, f) = name.underived()? else { return None };
+/// Returns the space of the tangents of a function's arguments, for the name of its Jacobian, whose domain that is, or of
+/// its transposed Jacobian, whose codomain that is.
+fn space_of_arguments(name: &FunName, args: &[Val]) -> Option<(Derivative, Space)> {
+    let (derivative @ (Derivative::D | Derivative::Dt), f) = name.underived()? else { return None };
     let part = |path: &Path| path[1..].iter().fold(&args[path[0] - 1], |part, i| &part.tuple()[i - 1]);
     let varying = f.varying().map_or_else(|| args.iter().collect(), |paths| paths.iter().map(part).collect::<Vec<_>>());
-    Some(match varying.as_slice() {
+    let space = match varying.as_slice() {
         [one] => Space::of(one),
         many => Space::Tuple(many.iter().map(|part| Space::of(part)).collect()),
-    })
+    };
+    Some((derivative, space))
 }

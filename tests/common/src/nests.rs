@@ -12,8 +12,10 @@ const DEPTH: usize = 3;
 /// A program whose function is `f`.
 pub fn nest(random: &mut SplitMix) -> String {
     let mut nests = Nests { random, indices: vec![], names: 0 };
-    let (result, body) = match nests.below(4) {
+    let (result, body) = match nests.below(5) {
         0 => ("Float", nests.sum()),
+        // Sums whose iterations may run side by side.
+        4 => ("(Vec Float)", nests.build(Nests::sum)),
         1 => ("(Vec (Vec Float))", nests.build(Nests::vector)),
         _ => ("(Vec Float)", nests.vector()),
     };

@@ -339,14 +339,20 @@ fn evaluated(p: &mut Pipeline, f: &FunName, def: &Def, point: &Value) -> Outcome
         _ => return None,
     };
     let mut supply = p.program().supply.clone();
-    let (body, more) = applied(&def.body, &mut supply, &vector)?;
+    // The name of a Jacobian tells the spaces of its map. A recursive function calls the finished one.
+    let mut called = Vec::new();
+    call_order::calls(&def.body, &mut called);
+    let is_called = def.fun.result.mentions_lm() && !called.contains(&def.fun.name);
+    let call = || Expr::app(Op::Call(def.fun.clone()), def.params.iter().map(Expr::var).collect());
+    let value = if is_called { call() } else { def.body.clone() };
+    let (body, more) = applied(&value, &mut supply, &vector)?;
     let params = [def.params.clone(), more.iter().map(|(x, _)| x.clone()).collect()].concat();
     args.extend(more.into_iter().map(|(_, v)| v));
-    // A recursive function calls the finished one.
-    let def = Def::new(FunName::base("step"), params, body);
-    let program = with(p, &def).ok()?;
+    let step = Def::new(FunName::base("step"), params, body);
+    let mut program = with(p, if is_called { def } else { &step }).ok()?;
+    program.defs.insert(step.fun.name.clone(), step.clone());
     let longest = if forms::with_map(&def.body).is_some() { LONGEST * steps } else { u64::MAX };
-    Some(Evaluator::new(&program, io::sink()).stopping_after(longest).call(&def.fun.name, &args))
+    Some(Evaluator::new(&program, io::sink()).stopping_after(longest).call(&step.fun.name, &args))
 }
 
 fn parts(point: &Value, params: usize) -> Vec<Value> {

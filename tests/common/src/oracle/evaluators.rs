@@ -59,7 +59,8 @@ pub(super) struct Subject {
     pub bulk: RefCell<HashMap<FunName, Vec<::bulk::ir::Function>>>,
 }
 
-pub(super) fn oracle(subject: &Subject, call: &Call) -> Ended {
+/// Evaluates a call by the naive evaluator. Returns also whether it left a sum over nothing out of an addition.
+pub(super) fn oracle(subject: &Subject, call: &Call) -> (Ended, bool) {
     let mut text = Vec::new();
     let evaluator = Evaluator::new(&subject.program, &mut text);
     let result = match &call.applied {
@@ -67,8 +68,9 @@ pub(super) fn oracle(subject: &Subject, call: &Call) -> Ended {
         Some(Applied::Forward(dx)) => evaluator.call_and_apply(&call.name, &call.args, dx),
         Some(Applied::Reverse(dr)) => evaluator.call_and_apply_reverse(&call.name, &call.args, dr),
     };
+    let has_left_out = evaluator.has_left_out();
     drop(evaluator);
-    (printed(text), result)
+    ((printed(text), result), has_left_out)
 }
 
 fn interpreted(subject: &Subject, call: &Call) -> Option<Ended> {
