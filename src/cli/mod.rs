@@ -20,6 +20,7 @@ mod fmt;
 mod gradbench;
 mod gradcheck;
 mod input;
+mod known_maps;
 mod laws;
 mod native;
 pub mod progress;

@@ -1,6 +1,7 @@
 //! Prints the stages of a derivation, for several commands.
 
 use super::failure::Failure;
+use super::known_maps;
 use crate::derive::figures::fig09_11_category as cl;
 use crate::derive::figures::paper003_unary as unary;
 use crate::derive::pipeline::{Pipeline, Stage};
@@ -60,7 +61,8 @@ impl StageOptions {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         if self.trace_format == TraceFormat::Text {
-            return stages.iter().try_for_each(|stage| print_stage(stage, pipeline.program(), self, out));
+            let mut numbered = stages.iter().enumerate();
+            return numbered.try_for_each(|(i, stage)| print_stage(stage, &stages[..i], pipeline.program(), self, out));
         }
         let stages = stages.iter().map(|stage| trace::data(stage)).collect();
         let derivation = pipeline.derivation_of(function).name();
@@ -105,7 +107,13 @@ impl StageOptions {
     }
 }
 
-fn print_stage(stage: &Stage, program: &Program, options: &StageOptions, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_stage(
+    stage: &Stage,
+    earlier: &[&Stage],
+    program: &Program,
+    options: &StageOptions,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let mark = options.mark();
     options.print_heading(&stage.heading, out)?;
     if let Some(record) = &stage.record {
@@ -133,7 +141,11 @@ fn print_stage(stage: &Stage, program: &Program, options: &StageOptions, out: &m
     let text = match (options.format, &stage.category) {
         (Notation::Infix | Notation::Unicode, Some(category)) => cl::print::definition(category, signs, WIDTH),
         (Notation::Ks, Some(category)) => cl::write::definition(category, WIDTH),
-        (_, None) => options.definition(&stage.def),
+        (Notation::Infix | Notation::Unicode, None) => {
+            let short = if options.trace { None } else { known_maps::by_name(stage, earlier, WIDTH) };
+            options.definition(short.as_ref().unwrap_or(&stage.def))
+        }
+        (Notation::Ks, None) => options.definition(&stage.def),
     };
     writeln!(out, "{}\n", text.trim_end())?;
     Ok(())

@@ -215,7 +215,6 @@ impl Printer<'_> {
     }
 
     fn call(&self, name: &str, args: &[Expr]) -> Doc {
-        let comma = text(",").append(RcDoc::line());
         let arg = |e: &Expr| match is_block(e) {
             true => RcDoc::hardline().append(self.print_block(e)),
             false => self.at(e, 0),
@@ -225,7 +224,17 @@ impl Printer<'_> {
                 let before = before.iter().map(|a| self.at(a, 0).append(text(", ")));
                 RcDoc::concat(before).append(self.at(last, 0))
             }
-            _ => RcDoc::intersperse(args.iter().map(arg), comma).nest(INDENT).group(),
+            _ => {
+                let next = |(i, e): (usize, &Expr)| match i {
+                    0 => arg(e),
+                    // Short arguments share lines.
+                    _ if is_short(e) && is_short(&args[i - 1]) => {
+                        text(",").append(RcDoc::line().append(arg(e)).group())
+                    }
+                    _ => text(",").append(RcDoc::line()).append(arg(e)),
+                };
+                RcDoc::concat(args.iter().enumerate().map(next)).nest(INDENT).group()
+            }
         };
         text(format!("{name}(")).append(args).append(text(")"))
     }
@@ -264,8 +273,11 @@ fn sign_of(p: Prim) -> &'static str {
     operators::of(p).filter(|o| o.ascii).map_or(p.name(), |o| o.sign)
 }
 
-/// A call of a derivative reads `fwd$f(x, dx)`.
+/// A call of a derivative reads `fwd$f(x, dx)`, that of a Jacobian `Df(x)`.
 fn name_in_calls(name: &crate::term::FunName) -> String {
+    if let [Derivative::D | Derivative::Dt] = name.derivations.as_slice() {
+        return function_name(name);
+    }
     let base = name.as_written();
     name.derivations.iter().map(|d| format!("{d}$")).collect::<String>() + &base.to_string()
 }

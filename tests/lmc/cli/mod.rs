@@ -1,6 +1,7 @@
 //! The command line, file by file.
 
 mod cost;
+mod demo;
 mod laws;
 mod progress;
 mod strategies;
