@@ -261,7 +261,17 @@ fn is_open(e: &Expr) -> bool {
 }
 
 fn is_short(e: &Expr) -> bool {
-    e.size() <= SHORT && !matches!(e.kind(), Kind::Lam(..))
+    !matches!(e.kind(), Kind::Lam(..)) && shown(e) <= SHORT
+}
+
+/// Returns how many nodes of a term are printed: witnesses of shapes are not.
+fn shown(e: &Expr) -> usize {
+    match e.kind() {
+        Kind::App(Op::LmGet(..) | Op::Prim(Prim::LmZero | Prim::LmOne | Prim::ZeroOf), _) => 1,
+        Kind::App(Op::Prim(Prim::LmScale), args) => 1 + args.last().map_or(0, shown),
+        _ if e.size() > 4 * SHORT => e.size(),
+        _ => 1 + e.children().into_iter().map(shown).sum::<usize>(),
+    }
 }
 
 fn parenthesised(doc: Doc, yes: bool) -> Doc {

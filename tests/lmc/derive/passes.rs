@@ -25,7 +25,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
         "if size(v) == 0",
     ),
     ("rules", "(rule \"r\" (x : Float) (sin x) (cos x)) (def f Float (x : Float) (add x (sin x)))", "sin(x)"),
-    ("inline_maps", "(def g Float (x : Float) x) (def f (LM Float Float) (x : Float) ([Dt g] x))", "Dt$g(x)"),
+    ("inline_maps", "(def g Float (x : Float) x) (def f (LM Float Float) (x : Float) ([Dt g] x))", "Rg(x)"),
     ("apply_maps", "(def f Float (x : Float) (lmApply (lmScale x x) x))", "lmApply(lmScale(x), x)"),
     ("inline_marked", "(def g Float (x : Float) x) (def f Float (x : Float) (sin (g x)))", "g(x)"),
     (
