@@ -148,7 +148,7 @@ fn outcome(input: &Input, reports: &[(&FunName, Report)]) -> Result<(), Failure>
     }
     let nowhere: Vec<String> = reports
         .iter()
-        .filter(|(_, report)| report.points == 0)
+        .filter(|(_, report)| report.points == 0 || report.had_no_numbers())
         .map(|(f, report)| undecided(input, f, report))
         .collect();
     if nowhere.is_empty() { Ok(()) } else { Err(Failure::Undecided(nowhere.join("; "))) }
@@ -179,6 +179,10 @@ fn wrong(f: &FunName, report: &Report, fault: Fault) -> String {
 
 /// Returns why a function was compared at no point.
 fn undecided(input: &Input, f: &FunName, report: &Report) -> String {
+    if report.had_no_numbers() {
+        let remedy = "a function `example` can give a point that has elements";
+        return format!("`{f}` was compared at no point with numbers: what varies was empty at all of them; {remedy}");
+    }
     let Outside { stopped, infinite, without_derivative } = &report.outside;
     let why = match (without_derivative, infinite, stopped) {
         (Some(point), ..) => format!("its value is finite at {}, but its derivative is not", shortened(point)),

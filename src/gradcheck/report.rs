@@ -180,6 +180,11 @@ impl Report {
         self.native.is_within(self.native_limit)
     }
 
+    /// Returns whether no point had a number to differentiate by: what varies was empty at all of them.
+    pub fn had_no_numbers(&self) -> bool {
+        self.points > 0 && !self.empty.is_empty() && self.parameters.iter().all(|parameter| parameter.points == 0)
+    }
+
     /// Returns whether all values agree, at one point at least.
     pub fn agrees(&self) -> bool {
         self.points > 0 && self.faults().is_empty()

@@ -252,8 +252,15 @@ fn what_is_empty_at_all_points_is_told() {
     let said = checked("empty-domain", domain, &["--interpret", "--points", "3"]);
     assert_eq!(said.status, Some(0), "{}{}", said.table, said.messages);
     assert!(said.messages.contains(words), "{}", said.messages);
-    let said = checked("empty-one", "(def f Float (v : Vec 0 Float) (sum v))", &["--interpret", "--points", "3"]);
-    assert!(said.messages.contains(words), "{}", said.messages);
+    // Where no parameter has a number at any point, nothing is known of the derivative.
+    let none = ["(v : Vec 0 Float)", "((v : Vec 0 Float) (k : Integer))", "((v : Vec 0 Float) (w : Vec 0 Float))"];
+    for (i, parameters) in none.into_iter().enumerate() {
+        let program = format!("(def f Float {parameters} (sum v))");
+        let said = checked(&format!("empty-all-{i}"), &program, &["--interpret", "--points", "3"]);
+        assert!(said.messages.contains("empty at all points, so nothing was compared there"), "{}", said.messages);
+        assert_eq!(said.status, Some(3), "{program}: {}", said.messages);
+        assert!(said.messages.contains("`f` was compared at no point with numbers"), "{}", said.messages);
+    }
 }
 
 #[test]

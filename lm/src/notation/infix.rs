@@ -270,7 +270,7 @@ fn shown(e: &Expr) -> usize {
         Kind::App(Op::LmGet(..) | Op::Prim(Prim::LmZero | Prim::LmOne | Prim::ZeroOf), _) => 1,
         Kind::App(Op::Prim(Prim::LmScale), args) => 1 + args.last().map_or(0, shown),
         _ if e.size() > 4 * SHORT => e.size(),
-        _ => 1 + e.children().into_iter().map(shown).sum::<usize>(),
+        _ => 1 + e.children().map(shown).sum::<usize>(),
     }
 }
 
