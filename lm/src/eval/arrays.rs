@@ -174,7 +174,7 @@ fn vector<'a>(elements: impl Iterator<Item = &'a Val>) -> Val {
 /// Returns the sum from left to right; over nothing, the zero of the type.
 ///
 /// Errors: the type has values of several shapes.
-fn sum(cx: &Evaluator, mut terms: impl Iterator<Item = Outcome>, ty: &Type) -> Outcome {
+pub(super) fn sum(cx: &Evaluator, mut terms: impl Iterator<Item = Outcome>, ty: &Type) -> Outcome {
     match terms.next() {
         Some(first) => {
             let mut sum = Sum::new(cx, first?)?;

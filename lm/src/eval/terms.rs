@@ -1,9 +1,8 @@
 //! Evaluates terms and calls functions.
 
-use super::arrays::{indices, size};
+use super::arrays::{indices, size, sum};
 use super::environment::Env;
 use super::evaluator::{Evaluator, fail, located};
-use super::sum::Sum;
 use super::value::{Map, Outcome, Space, Val};
 use crate::law;
 use crate::prim::Prim;
@@ -104,15 +103,34 @@ impl Evaluator<'_> {
     /// Evaluates an addition. Inside is an error where all terms are sums over nothing that have no known shape.
     fn added(&self, e: &Expr, args: &[Expr], env: &Env) -> Result<Outcome, RuntimeError> {
         self.step()?;
-        let terms = args.iter().map(|a| self.term(a, env)).collect::<Result<Vec<_>, _>>()?;
-        let (values, mut missing): (Vec<_>, Vec<_>) = terms.into_iter().partition(Result::is_ok);
-        let values: Vec<Val> = values.into_iter().flatten().collect();
-        self.has_left_out.set(self.has_left_out.get() || !missing.is_empty() && !values.is_empty());
+        let values = match self.present(e, args.iter().map(|a| self.term(a, env)))? {
+            Ok(values) => values,
+            Err(missing) => return Ok(Err(missing)),
+        };
         match <[Val; 1]>::try_from(values) {
             Ok([one]) => Ok(Ok(one)),
-            Err(values) if values.is_empty() => Ok(missing.swap_remove(0)),
             Err(values) => self.prim(Prim::Add, &values, e).map(Ok).map_err(|error| located(error, e.span())),
         }
+    }
+
+    /// Returns the terms that have a value. Inside is an error where there is none.
+    fn present(
+        &self,
+        sum: &Expr,
+        terms: impl Iterator<Item = Result<Outcome, RuntimeError>>,
+    ) -> Result<Result<Vec<Val>, RuntimeError>, RuntimeError> {
+        let (mut values, mut missing) = (Vec::new(), None);
+        for term in terms {
+            match term? {
+                Ok(value) => values.push(value),
+                Err(error) => missing = Some(error),
+            }
+        }
+        if values.is_empty() {
+            return Ok(Err(missing.unwrap_or_else(|| shapeless(sum))));
+        }
+        self.has_left_out.set(self.has_left_out.get() || missing.is_some());
+        Ok(Ok(values))
     }
 
     /// Evaluates a term of an addition. Inside is an error where it is a sum over nothing that has no known shape: it
@@ -144,16 +162,13 @@ impl Evaluator<'_> {
         self.step()?;
         let n = self.eval(&args[0], env)?;
         let Kind::Lam(x, body) = args[1].kind() else { unreachable!("a sum of a function") };
-        let mut sum: Option<Sum> = None;
-        let mut missing = shapeless(e);
-        for i in indices(&size(&n).map_err(|error| located(error, e.span()))?) {
-            match (self.term(body, &env.with(x, i))?, &mut sum) {
-                (Err(error), _) => missing = error,
-                (Ok(first), None) => sum = Some(Sum::new(self, first)?),
-                (Ok(next), Some(sum)) => sum.add(next).map_err(|error| located(error, e.span()))?,
-            }
-        }
-        Ok(sum.map_or(Err(missing), |sum| Ok(sum.end())))
+        let at = |error| located(error, e.span());
+        let indices = indices(&size(&n).map_err(at)?).into_iter();
+        let values = self.present(e, indices.map(|i| self.term(body, &env.with(x, i))))?;
+        values.map_or_else(
+            |missing| Ok(Err(missing)),
+            |all| sum(self, all.into_iter().map(Ok), e.ty()).map(Ok).map_err(at),
+        )
     }
 
     /// Evaluates an operator, given the values of its arguments.

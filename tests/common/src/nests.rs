@@ -14,9 +14,9 @@ pub fn nest(random: &mut SplitMix) -> String {
     let mut nests = Nests { random, indices: vec![], names: 0 };
     let (result, body) = match nests.below(5) {
         0 => ("Float", nests.sum()),
-        // Sums whose iterations may run side by side.
-        4 => ("(Vec Float)", nests.build(Nests::sum)),
         1 => ("(Vec (Vec Float))", nests.build(Nests::vector)),
+        // Sums whose iterations may run side by side.
+        2 => ("(Vec Float)", nests.build(Nests::sum)),
         _ => ("(Vec Float)", nests.vector()),
     };
     format!("(def f {result} ((v : Vec Float) (w : Vec Float) (a : Tensor 2 Float))\n  {body})\n")

@@ -8,24 +8,23 @@
 //! result to x. Their sum, `Rx`, goes on through m, once. So the transposed Jacobian is as long as the Jacobian. It is
 //! the transpose of `b[Dx := π2] ∘ (1 × m)`, the environment form of the let, without the pairs.
 //!
-//! The components of a tuple of arguments are bound maps, too, π(i,n) each. So a loop or a branch sends only to those that it
-//! uses, and no tuple that is zero elsewhere.
-//!
 //! Source: working notes, Fig. 5 (laws `transpose-*` for all but the let). Takes: a simplified Jacobian. Gives: the
 //! same with every bound map from the result's space.
 
+mod parts;
 mod places;
 
 use crate::derive::forms::{smallest, without_unused_maps};
 use crate::derive::postcondition::Facts;
 use indexmap::IndexMap;
-use lm::law::{component_source, is_free_to_copy, is_spread, sum};
+use lm::law::{is_free_to_copy, is_spread, sum};
 use lm::notation::ks;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Var, place};
 use lm::types::Type;
+use parts::Part;
 
 /// Returns the definition of the transposed map.
 pub fn transpose(def: &Def, name: FunName, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
@@ -64,7 +63,7 @@ fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Resu
     let from = from.unwrap_or_else(|| panic!("a map whose result has no known shape: {}", ks::expr(result, 100)));
     let to = cx.context.spaces.domain(result).unwrap_or(to);
     let start = Expr::prim(Prim::LmOne, [from.clone()]);
-    let parts = parts_of(&to, cx);
+    let parts = Part::all_of(&to, cx);
     let mut pass = Transpose { strategy, cx, from, to, parts };
     let mut scope = Scope::default();
     pass.transpose_block(body, start, &mut scope)?;
@@ -73,26 +72,6 @@ fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Resu
     let result = sum(std::mem::take(&mut scope.direct)).unwrap_or(zero);
     let result = pass.normal(&result, &mut scope)?;
     Ok(Expr::block(scope.out, result))
-}
-
-/// Returns a name for the projection to each component of the argument, if it is a tuple. So what reaches one component is
-/// gathered as what reaches a bound map is, and is no tuple of zeros on its way.
-fn parts_of(to: &Expr, cx: &mut Rewriter) -> Vec<Part> {
-    let whole = component_source(to);
-    let types = to.ty().as_tuple().map(<[Type]>::to_vec).unwrap_or_default();
-    let part = |i: usize| {
-        let projection = Expr::app(Op::LmGet(i + 1, types.len()), vec![Expr::witness(&whole)]);
-        let name = cx.supply.fresh("D", projection.ty().clone());
-        cx.context.spaces.bind(&name, &projection);
-        Part { name, projection }
-    };
-    (0..types.len()).map(part).collect()
-}
-
-/// A component of the argument.
-struct Part {
-    name: Var,
-    projection: Expr,
 }
 
 struct Transpose<'a, 'b> {
@@ -116,29 +95,13 @@ struct Scope {
     direct: Vec<Expr>,
 }
 
+impl Scope {
+    fn reach(&mut self, dx: &Var, c: Expr) {
+        self.reached.entry(dx.id()).or_insert_with(|| (dx.clone(), Vec::new())).1.push(c);
+    }
+}
+
 impl Transpose<'_, '_> {
-    /// Puts what reached the components of the argument where they are in it.
-    fn gather_parts(&mut self, scope: &mut Scope) -> Result<(), OutOfFuel> {
-        for i in 0..self.parts.len() {
-            let Part { name, projection } = &self.parts[i];
-            let projection = projection.clone();
-            let Some((_, cotangents)) = scope.reached.shift_remove(&name.id()) else { continue };
-            if cotangents.len() > 1 && !self.cx.rewrites.may("compose-add") {
-                scope.direct.extend(cotangents.into_iter().map(|c| after(transposed(&projection), c)));
-                continue;
-            }
-            let total = self.normal(&sum(cotangents).expect("a component was reached by something"), scope)?;
-            scope.direct.push(after(transposed(&projection), total));
-        }
-        Ok(())
-    }
-
-    /// Returns the map of a name: a component of the argument has none outside of this pass.
-    fn named(&self, dx: &Var) -> Expr {
-        let part = self.parts.iter().find(|part| part.name == *dx);
-        part.map_or_else(|| Expr::var(dx), |part| part.projection.clone())
-    }
-
     /// Sends the cotangent map `c` through a block.
     fn transpose_block(&mut self, e: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         // What holds where this block is evaluated holds nowhere else.
@@ -164,12 +127,7 @@ impl Transpose<'_, '_> {
         self.send(result, c, scope)?;
         for b in maps.into_iter().rev() {
             let Pattern::Var(dx) = &b.pattern else { panic!("a map is bound to a variable") };
-            let Some((_, cotangents)) = scope.reached.shift_remove(&dx.id()) else { continue };
-            if cotangents.len() > 1 && !self.cx.rewrites.may("compose-add") {
-                scope.direct.extend(cotangents.into_iter().map(|c| after(transposed(&Expr::var(dx)), c)));
-                continue;
-            }
-            let total = self.normal(&sum(cotangents).expect("a map was reached by something"), scope)?;
+            let Some(total) = self.total(dx, &Expr::var(dx), scope)? else { continue };
             let name = dx.name().strip_prefix('D').map_or("R".into(), |x| format!("R{x}"));
             let total = self.bind_as(&name, total, scope);
             if !self.stops("let-once", &Expr::var(dx), &total, scope) {
@@ -177,6 +135,16 @@ impl Transpose<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Takes the sum of what reached a map by its name; none, where nothing did, or no law may add it up.
+    fn total(&mut self, dx: &Var, map: &Expr, scope: &mut Scope) -> Result<Option<Expr>, OutOfFuel> {
+        let Some((_, cotangents)) = scope.reached.shift_remove(&dx.id()) else { return Ok(None) };
+        if cotangents.len() > 1 && !self.cx.rewrites.may("compose-add") {
+            scope.direct.extend(cotangents.into_iter().map(|c| after(transposed(map), c)));
+            return Ok(None);
+        }
+        self.normal(&sum(cotangents).expect("a map was reached by something"), scope).map(Some)
     }
 
     /// Returns whether the law may not be applied to `mᵀ ∘ c`, which then stays as it is.
@@ -205,12 +173,11 @@ impl Transpose<'_, '_> {
     fn through(&mut self, m: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         match m.kind() {
             Kind::Var(dx) => {
-                scope.reached.entry(dx.id()).or_insert_with(|| (dx.clone(), Vec::new())).1.push(c);
+                scope.reach(dx, c);
                 Ok(())
             }
             Kind::App(Op::LmGet(i, n), _) if self.parts.len() == *n => {
-                let name = self.parts[*i - 1].name.clone();
-                scope.reached.entry(name.id()).or_insert_with(|| (name, Vec::new())).1.push(c);
+                scope.reach(&self.parts[*i - 1].name, c);
                 Ok(())
             }
             Kind::Let(..) => match self.stops("transpose-let", m, &c, scope) {
@@ -352,8 +319,8 @@ impl Transpose<'_, '_> {
     fn ungathered(&mut self, scope: Scope) -> Expr {
         let reached = scope.reached.into_values();
         let sent = reached.flat_map(|(dx, cs)| {
-            let map = self.named(&dx);
-            cs.into_iter().map(move |c| after(transposed(&map), c))
+            let map = transposed(&self.named(&dx));
+            cs.into_iter().map(move |c| after(map.clone(), c))
         });
         let parts = scope.direct.into_iter().chain(sent).collect();
         let zero = || Expr::prim(Prim::LmZero, [self.from.clone(), self.to.clone()]);
