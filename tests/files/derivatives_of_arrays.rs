@@ -27,6 +27,7 @@ use lmc::with_large_stack;
 use native::{Jit, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
+use std::backtrace::Backtrace;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, Once};
@@ -66,7 +67,7 @@ fn of_random_programs() {
 }
 
 thread_local! {
-    /// The message of this thread's last panic, kept instead of shown.
+    /// The message of this thread's last panic, kept instead of shown; with a backtrace where `RUST_BACKTRACE` is set.
     static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -76,7 +77,7 @@ fn agrees_or_panics(generated: &Generated, worst: &Worst) -> Result<(), String> 
     HOOK.call_once(|| {
         let shown = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| match MESSAGE.take() {
-            Some(_) => MESSAGE.set(Some(info.to_string())),
+            Some(_) => MESSAGE.set(Some(format!("{info}\n{}", Backtrace::capture()))),
             None => shown(info),
         }));
     });

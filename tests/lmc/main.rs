@@ -44,6 +44,7 @@ mod recursion;
 mod robust;
 mod selections;
 mod several_files;
+mod shared_terms;
 mod shell;
 mod sizes;
 mod specialise;

@@ -155,10 +155,11 @@ fn the_derivative_is_the_same_however_few_states_it_keeps() {
 
 /// Each step of these programs (`tests/cases/few_elements`) changes a few elements of a state, in a way of its own. `work`
 /// is what the function does more of for four times the size, at most.
-const FEW_ELEMENTS: [(&str, u64); 15] = [
+const FEW_ELEMENTS: [(&str, u64); 17] = [
     ("cleared", 4),
     ("columns", 16),
     ("edit_distance", 16),
+    ("filters", 4),
     ("gauss_seidel", 4),
     ("gibbs", 4),
     ("graph", 4),
@@ -166,6 +167,7 @@ const FEW_ELEMENTS: [(&str, u64); 15] = [
     ("kalman", 4),
     ("momentum", 4),
     ("prefix_sums", 4),
+    ("relaxed", 4),
     ("servers", 4),
     ("squares", 4),
     ("string", 4),

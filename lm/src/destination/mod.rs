@@ -142,9 +142,14 @@ impl Plan {
         !part.is_own()
     }
 
-    /// Returns the addresses of terms whose values may be taken.
-    pub fn only_uses(&self) -> impl Iterator<Item = usize> {
-        self.only_uses.iter().copied()
+    /// Returns whether the values of some terms may be taken.
+    pub fn lets_take(&self) -> bool {
+        !self.only_uses.is_empty()
+    }
+
+    /// Returns whether the value of the term may be taken.
+    pub fn is_only_use(&self, e: &Expr) -> bool {
+        self.only_uses.contains(&e.address())
     }
 }
 

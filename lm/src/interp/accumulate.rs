@@ -127,17 +127,19 @@ impl Interpreter<'_> {
         self.counts.accesses += bindings.len() as u64;
         let plan = self.plan(block, target.destination(&[]));
         let planned = Planned { plan: &plan, outer };
-        for b in bindings {
-            let destination = plan.of(&b.pattern);
-            if destination.is_own() {
-                self.bind(b, env)?;
-                continue;
+        self.inside_block(&plan, |cx| {
+            for b in bindings {
+                let destination = plan.of(&b.pattern);
+                if destination.is_own() {
+                    cx.bind(b, env)?;
+                    continue;
+                }
+                let inner = cx.resolve(&destination, target, env)?;
+                let value = cx.eval_into(&b.rhs, env, &inner, Some(&planned))?;
+                bind_pattern(&b.pattern, value, env);
             }
-            let inner = self.resolve(&destination, target, env)?;
-            let value = self.eval_into(&b.rhs, env, &inner, Some(&planned))?;
-            bind_pattern(&b.pattern, value, env);
-        }
-        self.eval_into(result, env, target, Some(&planned))
+            cx.eval_into(result, env, target, Some(&planned))
+        })
     }
 
     /// Returns the plan for a block, and remembers it.
@@ -147,7 +149,6 @@ impl Interpreter<'_> {
             _ => {
                 let made = Arc::new(plan(block, &root, self.unread));
                 // The block is kept, so that no other gets its address.
-                self.only_uses.extend(made.only_uses());
                 self.plans.insert(block.address(), (block.clone(), root, self.unread, made.clone()));
                 made
             }
@@ -305,14 +306,14 @@ impl Interpreter<'_> {
     pub(super) fn sum_of_two(&mut self, a: &Expr, b: &Expr, env: &mut Env) -> Outcome {
         const VARIABLE: u8 = 2;
         let rank = |cx: &Self, e: &Expr| match e.kind() {
-            _ if cx.only_uses.contains(&e.address()) => VARIABLE,
+            _ if cx.is_only_use(e) => VARIABLE,
             Kind::App(Op::Call(_) | Op::Get(..), _) => 1,
             _ => 0,
         };
         let (rank_a, rank_b) = (rank(self, a), rank(self, b));
         let is_second_first = rank_b > rank_a && (rank_b == VARIABLE || self.is_idle(a));
         let (a, b) = if is_second_first { (b, a) } else { (a, b) };
-        let a = if self.only_uses.contains(&a.address()) { self.take(a, env) } else { self.eval(a, env)? };
+        let a = if self.is_only_use(a) { self.take(a, env) } else { self.eval(a, env)? };
         self.adding_to(a, |cx, target| cx.eval_into(b, env, target, None).map(drop))
     }
 

@@ -9,7 +9,7 @@ use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::{Expr, Program, Span};
 use crate::types::Type;
 use crate::value::Value;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap};
 use std::cell::OnceCell;
 use std::io::Write;
 use std::sync::Arc;
@@ -35,8 +35,11 @@ pub struct Interpreter<'a> {
     pub(super) idle: FxHashMap<usize, (Expr, Unread, bool)>,
     /// The plans of blocks that were evaluated into a destination, by the address of the block.
     pub(super) plans: FxHashMap<usize, (Expr, Destination, Unread, Arc<Plan>)>,
-    /// The addresses of terms in these blocks whose values may be taken.
-    pub(super) only_uses: FxHashSet<usize>,
+    /// The plans of the blocks around the term at hand that let values be taken, the innermost last.
+    pub(super) around: Vec<Arc<Plan>>,
+    /// How many of them are of callers. Definitions may share terms, and what is used once in one of them may be used
+    /// more often in another.
+    pub(super) of_callers: usize,
     /// Whether to stop at the first operation whose result is not finite.
     pub(super) checks_finite: bool,
     /// The first such operation, until it becomes an error.
@@ -79,7 +82,8 @@ impl<'a> Interpreter<'a> {
             effects: OnceCell::new(),
             idle: FxHashMap::default(),
             plans: FxHashMap::default(),
-            only_uses: FxHashSet::default(),
+            around: Vec::new(),
+            of_callers: 0,
             checks_finite: false,
             not_finite: None,
             rounding: None,
@@ -102,9 +106,27 @@ impl<'a> Interpreter<'a> {
             return Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(CALL_DEPTH), span: body.span() });
         }
         self.depth += calls;
+        let of_callers = std::mem::replace(&mut self.of_callers, self.around.len());
         let result = work(self);
+        self.of_callers = of_callers;
         self.depth -= calls;
         result
+    }
+
+    /// Does work inside of a block.
+    pub(super) fn inside_block<T>(&mut self, plan: &Arc<Plan>, work: impl FnOnce(&mut Self) -> T) -> T {
+        if !plan.lets_take() {
+            return work(self);
+        }
+        self.around.push(plan.clone());
+        let result = work(self);
+        self.around.pop();
+        result
+    }
+
+    /// Returns whether the term is the only use of a value, which may then be taken.
+    pub(super) fn is_only_use(&self, e: &Expr) -> bool {
+        self.around[self.of_callers..].iter().rev().any(|plan| plan.is_only_use(e))
     }
 
     /// Does work inside of the body of a function value.

@@ -44,13 +44,14 @@ impl Interpreter<'_> {
             Kind::Var(x) => Ok(env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()),
             Kind::Let(bindings, body) => {
                 // A value that is used once may be changed in place. An unused value need not be made.
-                if self.plan(e, Destination::Own).has_destinations() {
+                let plan = self.plan(e, Destination::Own);
+                if plan.has_destinations() {
                     return self.eval_into_own(e, env);
                 }
-                for binding in bindings {
-                    self.bind(binding, env)?;
-                }
-                self.eval(body, env)
+                self.inside_block(&plan, |cx| {
+                    bindings.iter().try_for_each(|binding| cx.bind(binding, env))?;
+                    cx.eval(body, env)
+                })
             }
             Kind::Lam(x, body) => {
                 let env = Arc::new(env.clone());

@@ -90,12 +90,15 @@ impl Lowering<'_> {
     /// Returns the inner product of two values of one type.
     pub(super) fn dot(&mut self, x: &Value, y: &Value) -> Array {
         let products = self.zip(Fun::Mul, x, y);
-        let mut total = Array::fixed(self.b.float(0.0));
+        let mut total = None;
         for product in products.leaves() {
             let sum = self.sum_own(product, self.own(product).len());
-            total = self.each(Fun::Add, &[total, sum]);
+            total = Some(match total {
+                Some(total) => self.each(Fun::Add, &[total, sum]),
+                None => sum,
+            });
         }
-        total
+        total.unwrap_or_else(|| Array::fixed(self.b.float(0.0)))
     }
 
     /// Returns the sum over the first `count` dimensions of an array's own.

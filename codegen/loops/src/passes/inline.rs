@@ -9,7 +9,8 @@
 
 use super::pass::ModuleCx;
 use crate::ir::inlined::{Inlined, body_of};
-use crate::ir::{Block, FunId, LocalInfo, Module, Operand, Stmt};
+use crate::ir::{Block, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Stmt};
+use rustc_hash::FxHashSet;
 
 /// A function of so many statements is small.
 const SMALL: usize = 40;
@@ -17,6 +18,10 @@ const SMALL: usize = 40;
 /// A function of so many statements is small enough for a loop. An iteration with a call in it cannot run in lanes, and
 /// loop-invariant code does not move out of the call.
 const SMALL_IN_LOOPS: usize = 250;
+
+/// A function of so many statements is small enough if it may change a part of an array that a loop of it carries. Then
+/// the other half of a derivative must see it: only so is what a step overwrites recorded in place of whole states.
+const SMALL_WITH_STATES: usize = 1_000;
 
 /// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.
 const MOST_STATEMENTS: usize = 2_400;
@@ -109,6 +114,7 @@ impl Inliner<'_> {
         let function = &self.module.functions[callee.0];
         let length = function.body.len();
         let small = if self.loops > 0 && !self.recursive { SMALL_IN_LOOPS } else { SMALL };
+        let small = if changes_part_of_state(function) { small.max(SMALL_WITH_STATES) } else { small };
         let wanted = length <= small || self.calls[callee.0] == 1 && !self.recursive;
         let now = self.loops >= self.least_depth && length <= self.longest;
         wanted && now && !function.recursive && !function.c_wrapper && length <= self.budget
@@ -119,4 +125,38 @@ impl Inliner<'_> {
         self.budget -= function.body.len();
         body_of(function, args, self.locals)
     }
+}
+
+/// Returns whether a loop that carries buffers makes states that may differ from the last one in a few elements only.
+fn changes_part_of_state(function: &Function) -> bool {
+    let is_buffer = |x: &Local| function.locals[x.0 as usize].ty.as_scalar().is_none();
+    let mut changes = false;
+    function.body.visit(&mut |stmt| {
+        if let Stmt::For(looped) = stmt
+            && looped.carried.iter().any(|(x, _)| is_buffer(x))
+        {
+            changes |= chooses_elements(&looped.body);
+        }
+    });
+    changes
+}
+
+/// Returns whether a loop of the step compares its index with something, or the step adds to an element of a buffer that
+/// it made.
+fn chooses_elements(step: &Block) -> bool {
+    let (mut indices, mut made) = (FxHashSet::default(), FxHashSet::default());
+    let mut chooses = false;
+    step.visit(&mut |stmt| match stmt {
+        Stmt::For(looped) => drop(indices.insert(looped.index)),
+        Stmt::Memory(Memory::Alloc { buffer, .. }) => drop(made.insert(*buffer)),
+        Stmt::Memory(Memory::Add(b, i, _)) => {
+            let is_own = b.local().is_some_and(|b| made.contains(&b));
+            chooses |= is_own && !i.local().is_some_and(|i| indices.contains(&i));
+        }
+        Stmt::Let(_, Op::EqI | Op::LtI | Op::LeI, args) => {
+            chooses |= args.iter().filter_map(Operand::local).any(|x| indices.contains(&x));
+        }
+        _ => {}
+    });
+    chooses
 }
