@@ -9,7 +9,7 @@ use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::{Expr, Program, Span};
 use crate::types::Type;
 use crate::value::Value;
-use rustc_hash::{FxHashMap};
+use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::io::Write;
 use std::sync::Arc;

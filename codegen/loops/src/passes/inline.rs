@@ -26,6 +26,9 @@ const SMALL_WITH_STATES: usize = 1_000;
 /// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.
 const MOST_STATEMENTS: usize = 2_400;
 
+/// But beyond so many, where these are functions that may change a part of an array: a call that stays is of another order.
+const MOST_WITH_STATES: usize = 6_000;
+
 /// Calls in so many loops, and of functions of so many statements, are inlined first, as long as a function may grow:
 /// what runs most often, and costs least. So loops have no calls of small functions because of a long one elsewhere.
 const DEPTHS: [usize; 4] = [3, 2, 1, 0];
@@ -34,19 +37,21 @@ const LENGTHS: [usize; 4] = [SMALL, 100, SMALL_IN_LOOPS, usize::MAX];
 pub(super) fn run(cx: &mut ModuleCx) {
     let module = &mut *cx.module;
     let calls = count_calls(module);
+    let mut with_states = vec![false; module.functions.len()];
     for caller in module.callees_first() {
         let function = &mut module.functions[caller.0];
         if function.c_wrapper {
             continue;
         }
         let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
-        let (recursive, budget) = (function.recursive, MOST_STATEMENTS.saturating_sub(body.len()));
+        let recursive = function.recursive;
         let mut inliner = Inliner {
             module,
             calls: &calls,
+            with_states: &with_states,
             locals: &mut locals,
             recursive,
-            budget,
+            length: body.len(),
             least_depth: 0,
             longest: 0,
             loops: 0,
@@ -58,6 +63,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
         }
         let function = &mut module.functions[caller.0];
         (function.body, function.locals) = (body, locals);
+        with_states[caller.0] = changes_part_of_state(function);
     }
     module.drop_unused();
 }
@@ -76,12 +82,14 @@ struct Inliner<'a> {
     module: &'a Module,
     /// How often each function is called.
     calls: &'a [usize],
+    /// The functions, of those that it calls, that may change a part of an array that they carry.
+    with_states: &'a [bool],
     /// The locals of the caller.
     locals: &'a mut Vec<LocalInfo>,
     /// Whether the caller is recursive: then its frame should stay small.
     recursive: bool,
-    /// How many statements it may get.
-    budget: usize,
+    /// How many statements it has.
+    length: usize,
     /// Calls in fewer loops than this wait for a later round.
     least_depth: usize,
     /// So do longer functions.
@@ -114,15 +122,16 @@ impl Inliner<'_> {
         let function = &self.module.functions[callee.0];
         let length = function.body.len();
         let small = if self.loops > 0 && !self.recursive { SMALL_IN_LOOPS } else { SMALL };
-        let small = if changes_part_of_state(function) { small.max(SMALL_WITH_STATES) } else { small };
+        let has_states = self.with_states[callee.0] && !self.recursive;
+        let (small, most) = if has_states { (SMALL_WITH_STATES, MOST_WITH_STATES) } else { (small, MOST_STATEMENTS) };
         let wanted = length <= small || self.calls[callee.0] == 1 && !self.recursive;
         let now = self.loops >= self.least_depth && length <= self.longest;
-        wanted && now && !function.recursive && !function.c_wrapper && length <= self.budget
+        wanted && now && !function.recursive && !function.c_wrapper && self.length + length <= most
     }
 
     fn inlined_body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
         let function = &self.module.functions[callee.0];
-        self.budget -= function.body.len();
+        self.length += function.body.len();
         body_of(function, args, self.locals)
     }
 }
