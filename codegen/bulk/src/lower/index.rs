@@ -216,10 +216,25 @@ impl Lowering<'_> {
     /// Returns a tensor with the elements of `base`, and x added at an index.
     pub(super) fn added(&mut self, sizes: &[Id], base: &Value, places: &[Array], x: &Value) -> Value {
         let (base, x) = self.alike(base, x);
+        self.require_alike(&base, &x);
         let pairs: Vec<(Array, Array)> =
             base.leaves().into_iter().cloned().zip(x.leaves().into_iter().cloned()).collect();
         let arrays = pairs.iter().map(|(base, x)| self.add_at(sizes, base, places, x)).collect();
         Value::Tensor { sizes: sizes.to_vec(), element: Box::new(base.with(arrays)) }
+    }
+
+    /// Requires that the tensors in two values of one form have the same sizes.
+    fn require_alike(&mut self, x: &Value, y: &Value) {
+        match (x, y) {
+            (Value::Tuple(a), Value::Tuple(b)) => a.iter().zip(b).for_each(|(a, b)| self.require_alike(a, b)),
+            (Value::Tensor { sizes: n, element: a }, Value::Tensor { sizes: m, element: b }) => {
+                for (&n, &m) in n.iter().zip(m) {
+                    self.b.require_same(n, m);
+                }
+                self.require_alike(a, b);
+            }
+            _ => {}
+        }
     }
 
     fn add_at(&mut self, sizes: &[Id], base: &Array, places: &[Array], x: &Array) -> Array {

@@ -8,6 +8,7 @@
 //! check x == 3; s                     check x == 3; s[x := 3]
 //! if true s else t                    s                            and what `fold` knows of operations
 //! if c s else t                       if c s[c := true] else t[c := false]
+//! if k == i s else t                  if k == i s[k := i] else t       k is the index of a loop that i does not change in
 //! x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
 //! b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
 //! x = for .. carrying (y = a) { .. yield y }      x and y are a
@@ -35,6 +36,7 @@ use settled::is_settled;
 use sides::Sides;
 use signs::never_negative_zero;
 use starts::Starts;
+use std::collections::hash_map::Entry;
 use uniform::uniform;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -97,6 +99,9 @@ struct Sharer<'a> {
     assumed: Vec<Local>,
     /// How operands were computed that are sums, say, of others; for `fold`.
     made: FxHashMap<Local, (Op, Vec<Operand>)>,
+    /// When each local is set, and each loop begun, by the loop's index, in the order of the text.
+    set: FxHashMap<Local, usize>,
+    begun: FxHashMap<Local, usize>,
     /// The facts known where a condition holds, and where it does not.
     sides: Sides,
     starts: Starts,
@@ -116,7 +121,10 @@ impl<'a> Sharer<'a> {
         body: &Block,
         starts: Starts,
     ) -> Sharer<'a> {
+        let (set, begun) = order(body);
         Sharer {
+            set,
+            begun,
             times: Times::new(aliases, summaries),
             uniform,
             replaced: FxHashMap::default(),
@@ -274,7 +282,13 @@ impl<'a> Sharer<'a> {
         let same = self.given_by_both(&then, &other);
         let mut stmt = Stmt::If(xs, condition.clone(), then, other);
         for (holds, block) in [true, false].into_iter().zip(stmt.blocks_mut()) {
-            let told = self.sides.tell(&condition, holds, &mut self.replaced);
+            let mut told = self.sides.tell(&condition, holds, &mut self.replaced);
+            if let Some((index, place)) = self.index_at(&condition).filter(|(k, _)| holds && looks_beside(block, *k))
+                && let Entry::Vacant(free) = self.replaced.entry(index)
+            {
+                free.insert(place);
+                told.push(index);
+            }
             self.number_block(block);
             told.into_iter().for_each(|x| drop(self.replaced.remove(&x)));
         }
@@ -309,6 +323,17 @@ impl<'a> Sharer<'a> {
             return;
         }
         out.push(Stmt::If(kept, condition, then, other));
+    }
+
+    /// Returns the index of a loop where the condition says what it is: something that is known before the loop.
+    fn index_at(&self, condition: &Operand) -> Option<(Local, Operand)> {
+        let Some((Op::EqI, args)) = condition.local().and_then(|x| self.made.get(&x)) else { return None };
+        let [a, b] = [&args[0], &args[1]];
+        [(a, b), (b, a)].into_iter().find_map(|(index, place)| {
+            let begun = self.begun.get(&index.local()?)?;
+            let is_before = place.local().is_none_or(|x| self.set.get(&x).is_none_or(|set| set < begun));
+            is_before.then(|| Some((index.local()?, place.clone()))).flatten()
+        })
     }
 
     /// Returns what two arms give that give the same: it has other names in them where they know which side of a
@@ -385,6 +410,40 @@ impl<'a> Sharer<'a> {
             looped.body.results.remove(i);
         }
     }
+}
+
+/// Returns whether a block has a sum with the index in it: then it may look at elements beside the index's own. A load of
+/// that one is better left as it is, since the other side of the condition may have it, too.
+fn looks_beside(block: &Block, index: Local) -> bool {
+    let mut found = false;
+    block.visit(&mut |stmt| {
+        if let Stmt::Let(_, Op::AddI | Op::SubI, args) = stmt {
+            found |= args.iter().any(|a| a.local() == Some(index));
+        }
+    });
+    found
+}
+
+/// Returns when each local is set, and when each loop is begun, by its index, in the order of the text. The results of a
+/// statement with blocks are set after these.
+fn order(body: &Block) -> (FxHashMap<Local, usize>, FxHashMap<Local, usize>) {
+    fn go(block: &Block, set: &mut FxHashMap<Local, usize>, begun: &mut FxHashMap<Local, usize>) {
+        for stmt in &block.stmts {
+            if let Stmt::For(looped) = stmt {
+                begun.insert(looped.index, set.len());
+            }
+            for x in stmt.bound() {
+                set.insert(x, set.len());
+            }
+            stmt.blocks().for_each(|block| go(block, set, begun));
+            for x in stmt.targets() {
+                set.insert(x, set.len());
+            }
+        }
+    }
+    let (mut set, mut begun) = (FxHashMap::default(), FxHashMap::default());
+    go(body, &mut set, &mut begun);
+    (set, begun)
 }
 
 /// Returns whether one of the statements sets a local.
