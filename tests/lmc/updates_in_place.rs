@@ -155,7 +155,7 @@ fn the_derivative_is_the_same_however_few_states_it_keeps() {
 
 /// Each step of these programs (`tests/cases/few_elements`) changes a few elements of a state, in a way of its own. `work`
 /// is what the function does more of for four times the size, at most.
-const FEW_ELEMENTS: [(&str, u64); 17] = [
+const FEW_ELEMENTS: [(&str, u64); 18] = [
     ("cleared", 4),
     ("columns", 16),
     ("edit_distance", 16),
@@ -169,6 +169,7 @@ const FEW_ELEMENTS: [(&str, u64); 17] = [
     ("prefix_sums", 4),
     ("relaxed", 4),
     ("servers", 4),
+    ("smoothed", 4),
     ("squares", 4),
     ("string", 4),
     ("thomas", 4),

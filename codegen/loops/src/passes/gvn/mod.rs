@@ -8,7 +8,7 @@
 //! check x == 3; s                     check x == 3; s[x := 3]
 //! if true s else t                    s                            and what `fold` knows of operations
 //! if c s else t                       if c s[c := true] else t[c := false]
-//! if k == i s else t                  if k == i s[k := i] else t       k is the index of a loop that i does not change in
+//! if k == i s else t                  if k == i s[k + 1 := i + 1] else t       i is known before the loop over k
 //! x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
 //! b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
 //! x = for .. carrying (y = a) { .. yield y }      x and y are a
@@ -36,7 +36,6 @@ use settled::is_settled;
 use sides::Sides;
 use signs::never_negative_zero;
 use starts::Starts;
-use std::collections::hash_map::Entry;
 use uniform::uniform;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -282,12 +281,9 @@ impl<'a> Sharer<'a> {
         let same = self.given_by_both(&then, &other);
         let mut stmt = Stmt::If(xs, condition.clone(), then, other);
         for (holds, block) in [true, false].into_iter().zip(stmt.blocks_mut()) {
-            let mut told = self.sides.tell(&condition, holds, &mut self.replaced);
-            if let Some((index, place)) = self.index_at(&condition).filter(|(k, _)| holds && looks_beside(block, *k))
-                && let Entry::Vacant(free) = self.replaced.entry(index)
-            {
-                free.insert(place);
-                told.push(index);
+            let told = self.sides.tell(&condition, holds, &mut self.replaced);
+            if let Some((index, place)) = self.index_at(&condition).filter(|_| holds) {
+                look_beside(block, index, &place);
             }
             self.number_block(block);
             told.into_iter().for_each(|x| drop(self.replaced.remove(&x)));
@@ -412,16 +408,17 @@ impl<'a> Sharer<'a> {
     }
 }
 
-/// Returns whether a block has a sum with the index in it: then it may look at elements beside the index's own. A load of
-/// that one is better left as it is, since the other side of the condition may have it, too.
-fn looks_beside(block: &Block, index: Local) -> bool {
-    let mut found = false;
-    block.visit(&mut |stmt| {
-        if let Stmt::Let(_, Op::AddI | Op::SubI, args) = stmt {
-            found |= args.iter().any(|a| a.local() == Some(index));
+/// Takes the places beside an index from what the index is. The place of the index itself is left as it is, since the
+/// other side of the condition may look there, too.
+fn look_beside(block: &mut Block, index: Local, place: &Operand) {
+    for stmt in &mut block.stmts {
+        if let Stmt::Let(_, Op::AddI | Op::SubI, args) = stmt
+            && args.iter().any(|a| matches!(a, Operand::Integer(_)))
+        {
+            args.iter_mut().filter(|a| a.local() == Some(index)).for_each(|a| *a = place.clone());
         }
-    });
-    found
+        stmt.blocks_mut().for_each(|block| look_beside(block, index, place));
+    }
 }
 
 /// Returns when each local is set, and when each loop is begun, by its index, in the order of the text. The results of a
