@@ -8,7 +8,7 @@
 //! check x == 3; s                     check x == 3; s[x := 3]
 //! if true s else t                    s                            and what `fold` knows of operations
 //! if c s else t                       if c s[c := true] else t[c := false]
-//! if k == i s else t                  if k == i s[k + 1 := i + 1] else t       i is known before the loop over k
+//! if k == i s else t                  if k == i s[k + 1 := i + 1] else t       (`beside`)
 //! x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
 //! b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
 //! x = for .. carrying (y = a) { .. yield y }      x and y are a
@@ -19,6 +19,7 @@
 //! An expression is known in its block and in the inner blocks, after its statement. What a loop carries may turn out to be
 //! unchanging only after its body is numbered: then all is numbered once more, with what equals it now.
 
+mod beside;
 mod fold;
 mod settled;
 mod sides;
@@ -30,6 +31,7 @@ use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Summary};
 use crate::analyses::times::{Times, WriteTarget};
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
+use beside::{Order, look_beside};
 use fold::folded;
 use rustc_hash::{FxHashMap, FxHashSet};
 use settled::is_settled;
@@ -98,9 +100,7 @@ struct Sharer<'a> {
     assumed: Vec<Local>,
     /// How operands were computed that are sums, say, of others; for `fold`.
     made: FxHashMap<Local, (Op, Vec<Operand>)>,
-    /// When each local is set, and each loop begun, by the loop's index, in the order of the text.
-    set: FxHashMap<Local, usize>,
-    begun: FxHashMap<Local, usize>,
+    order: Order,
     /// The facts known where a condition holds, and where it does not.
     sides: Sides,
     starts: Starts,
@@ -120,10 +120,8 @@ impl<'a> Sharer<'a> {
         body: &Block,
         starts: Starts,
     ) -> Sharer<'a> {
-        let (set, begun) = order(body);
         Sharer {
-            set,
-            begun,
+            order: Order::of(body),
             times: Times::new(aliases, summaries),
             uniform,
             replaced: FxHashMap::default(),
@@ -282,7 +280,11 @@ impl<'a> Sharer<'a> {
         let mut stmt = Stmt::If(xs, condition.clone(), then, other);
         for (holds, block) in [true, false].into_iter().zip(stmt.blocks_mut()) {
             let told = self.sides.tell(&condition, holds, &mut self.replaced);
-            if let Some((index, place)) = self.index_at(&condition).filter(|_| holds) {
+            let known = condition.local().and_then(|x| self.made.get(&x));
+            if let Some((Op::EqI, args)) = known
+                && holds
+                && let Some((index, place)) = self.order.index_among(args)
+            {
                 look_beside(block, index, &place);
             }
             self.number_block(block);
@@ -319,17 +321,6 @@ impl<'a> Sharer<'a> {
             return;
         }
         out.push(Stmt::If(kept, condition, then, other));
-    }
-
-    /// Returns the index of a loop where the condition says what it is: something that is known before the loop.
-    fn index_at(&self, condition: &Operand) -> Option<(Local, Operand)> {
-        let Some((Op::EqI, args)) = condition.local().and_then(|x| self.made.get(&x)) else { return None };
-        let [a, b] = [&args[0], &args[1]];
-        [(a, b), (b, a)].into_iter().find_map(|(index, place)| {
-            let begun = self.begun.get(&index.local()?)?;
-            let is_before = place.local().is_none_or(|x| self.set.get(&x).is_none_or(|set| set < begun));
-            is_before.then(|| Some((index.local()?, place.clone()))).flatten()
-        })
     }
 
     /// Returns what two arms give that give the same: it has other names in them where they know which side of a
@@ -406,41 +397,6 @@ impl<'a> Sharer<'a> {
             looped.body.results.remove(i);
         }
     }
-}
-
-/// Takes the places beside an index from what the index is. The place of the index itself is left as it is, since the
-/// other side of the condition may look there, too.
-fn look_beside(block: &mut Block, index: Local, place: &Operand) {
-    for stmt in &mut block.stmts {
-        if let Stmt::Let(_, Op::AddI | Op::SubI, args) = stmt
-            && args.iter().any(|a| matches!(a, Operand::Integer(_)))
-        {
-            args.iter_mut().filter(|a| a.local() == Some(index)).for_each(|a| *a = place.clone());
-        }
-        stmt.blocks_mut().for_each(|block| look_beside(block, index, place));
-    }
-}
-
-/// Returns when each local is set, and when each loop is begun, by its index, in the order of the text. The results of a
-/// statement with blocks are set after these.
-fn order(body: &Block) -> (FxHashMap<Local, usize>, FxHashMap<Local, usize>) {
-    fn go(block: &Block, set: &mut FxHashMap<Local, usize>, begun: &mut FxHashMap<Local, usize>) {
-        for stmt in &block.stmts {
-            if let Stmt::For(looped) = stmt {
-                begun.insert(looped.index, set.len());
-            }
-            for x in stmt.bound() {
-                set.insert(x, set.len());
-            }
-            stmt.blocks().for_each(|block| go(block, set, begun));
-            for x in stmt.targets() {
-                set.insert(x, set.len());
-            }
-        }
-    }
-    let (mut set, mut begun) = (FxHashMap::default(), FxHashMap::default());
-    go(body, &mut set, &mut begun);
-    (set, begun)
 }
 
 /// Returns whether one of the statements sets a local.
