@@ -4,8 +4,9 @@
 //! x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
 //! ```
 //!
-//! So later passes see both sides of a call. Recursive functions and wrappers for C are not inlined. Functions without
-//! calls are then dropped. LLVM inlines, too, but knows less about the result.
+//! So later passes see both sides of a call. What is small depends on where the call is, and on what the function does:
+//! one that may change a part of an array may be longer. Recursive functions and wrappers for C are not inlined.
+//! Functions without calls are then dropped. LLVM inlines, too, but knows less about the result.
 
 use super::pass::ModuleCx;
 use crate::ir::inlined::{Inlined, body_of};
@@ -26,7 +27,8 @@ const SMALL_WITH_STATES: usize = 1_000;
 /// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.
 const MOST_STATEMENTS: usize = 2_400;
 
-/// But beyond so many, where these are functions that may change a part of an array: a call that stays is of another order.
+/// But beyond so many, where these are functions that may change a part of an array: where a call of one stays, the
+/// derivative is of another order.
 const MOST_WITH_STATES: usize = 6_000;
 
 /// Calls in so many loops, and of functions of so many statements, are inlined first, as long as a function may grow:
