@@ -202,6 +202,8 @@ pub struct Function {
     pub extents: Vec<(Local, Vec<Operand>)>,
     /// Parameters that are sizes of a tangent, each with the size of its primal: they are equal where shapes fit.
     pub alike: Vec<[Local; 2]>,
+    /// Parameters that are sizes of a cotangent of the result: they are those of the result where shapes fit.
+    pub of_cotangents: Vec<Local>,
     /// Parameters that are buffers of one number throughout, as is checked at the start.
     pub filled: Vec<(Local, i64)>,
     /// The place of the body in the source.
@@ -315,6 +317,7 @@ impl Function {
             row_sizes: vec![],
             extents: vec![],
             alike: vec![],
+            of_cotangents: vec![],
             filled: vec![],
             span,
         }

@@ -37,7 +37,7 @@ impl<'a> Body<'a> {
             args.push(value);
         }
         // With a signature, sizes that are equal are one number anyway.
-        let alike = if signature.is_none() { alike(program, def, &args) } else { vec![] };
+        let sizes = if signature.is_none() { tangent_sizes(program, def, &args) } else { TangentSizes::default() };
         let mut sums = Vec::new();
         for ty in form.sums(result) {
             let value = body.fresh_value(ty)?;
@@ -60,7 +60,8 @@ impl<'a> Body<'a> {
         };
         let block = Block { stmts: body.stmts, results: block_results };
         let locals = body.locals;
-        Ok(Function { results, extents, alike, ..Function::new(name, params, locals, block, span) })
+        let TangentSizes { alike, of_cotangents } = sizes;
+        Ok(Function { results, extents, alike, of_cotangents, ..Function::new(name, params, locals, block, span) })
     }
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.
@@ -131,30 +132,45 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Returns the sizes of tangents among the arguments, each with that of its primal.
-fn alike(program: &Program, def: &Def, args: &[Val]) -> Vec<[Local; 2]> {
+/// Sizes among the arguments that are those of other values.
+#[derive(Default)]
+struct TangentSizes {
+    /// Sizes of tangents, each with that of its primal.
+    alike: Vec<[Local; 2]>,
+    /// Sizes of cotangents of the result.
+    of_cotangents: Vec<Local>,
+}
+
+fn tangent_sizes(program: &Program, def: &Def, args: &[Val]) -> TangentSizes {
     let labels = Labels::of(program, def);
-    let mut found = Vec::new();
+    let mut found = TangentSizes::default();
     for ((label, param), arg) in labels.inputs.iter().zip(&def.params).zip(args) {
-        sizes_alike(label, param.ty(), arg, args, &mut found);
+        found.add(label, param.ty(), arg, args);
     }
     found
 }
 
-fn sizes_alike(label: &Label, ty: &Type, value: &Val, args: &[Val], found: &mut Vec<[Local; 2]>) {
-    match (label.view(ty), value) {
-        (View::Parts(labels, types), Val::Tuple(parts)) => {
-            let parts = labels.iter().zip(types).zip(parts.iter());
-            parts.for_each(|((label, ty), part)| sizes_alike(label, ty, part, args, found));
+impl TangentSizes {
+    /// Adds what is in one of the arguments.
+    fn add(&mut self, label: &Label, ty: &Type, value: &Val, args: &[Val]) {
+        match (label.view(ty), value) {
+            (View::Parts(labels, types), Val::Tuple(parts)) => {
+                let parts = labels.iter().zip(types).zip(parts.iter());
+                parts.for_each(|((label, ty), part)| self.add(label, ty, part, args));
+            }
+            (View::Leaf(_, Some(Like::Part(path))), value) => {
+                let part = |value: Option<Val>, i: &usize| match value {
+                    Some(Val::Tuple(parts)) => parts.get(i - 1).cloned(),
+                    _ => None,
+                };
+                let primal = path.iter().fold(Some(Val::Tuple(args.into())), part);
+                primal.iter().for_each(|primal| value.sizes_beside(primal, &mut self.alike));
+            }
+            (View::Leaf(_, Some(Like::Result { .. })), value) => {
+                let tensors = value.tensors();
+                self.of_cotangents.extend(tensors.iter().flat_map(|tensor| &tensor.sizes).filter_map(Operand::local));
+            }
+            _ => {}
         }
-        (View::Leaf(_, Some(Like::Part(path))), value) => {
-            let part = |value: Option<Val>, i: &usize| match value {
-                Some(Val::Tuple(parts)) => parts.get(i - 1).cloned(),
-                _ => None,
-            };
-            let primal = path.iter().fold(Some(Val::Tuple(args.into())), part);
-            primal.iter().for_each(|primal| value.sizes_beside(primal, found));
-        }
-        _ => {}
     }
 }

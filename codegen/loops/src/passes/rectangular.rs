@@ -24,7 +24,8 @@ use super::pass::ModuleCx;
 use crate::analyses::alias::{Aliases, Summary};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Version;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Longer functions get no second version: statements.
 const MOST_STATEMENTS: usize = 2_000;
@@ -40,7 +41,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
         let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &summaries), &summaries);
         let mut alike = vec![];
         if function.carries_buffers() {
-            alike.extend(function.alike.iter().copied().chain(sides(function)));
+            alike.extend(function.alike.iter().copied().chain(sizes_of_states(function)));
         }
         if !rows.is_empty() || !alike.is_empty() {
             let slow = FunId(module.functions.len());
@@ -109,25 +110,89 @@ fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     })
 }
 
-/// Returns the sides of matrices that are first states of loops, each with what it has to be so that all states have one
-/// size: the sides of the others are parameters, too.
-fn sides(function: &Function) -> Vec<[Local; 2]> {
-    let is_size = |x: &Local| function.params.contains(x) && function.locals[x.0 as usize].is_size;
-    let mut first: FxHashMap<Local, Operand> = FxHashMap::default();
+/// Returns pairs of parameters that have to be equal so that all states of a loop have one size: sides of matrices, and
+/// sizes of a cotangent with those of what it is the cotangent of.
+fn sizes_of_states(function: &Function) -> Vec<[Local; 2]> {
+    let sources = Sources::of(function);
     let mut found = Vec::new();
     function.body.visit(&mut |stmt| {
         let Stmt::For(looped) = stmt else { return };
-        first.extend(looped.carried.iter().cloned());
-        let sides = looped.carried.iter().zip(&looped.body.results).map(|((_, init), next)| {
-            let [init, next] = [init, next].map(|size| resolved(size, &first).local().filter(is_size));
-            Some([init?, next?])
-        });
-        let sides: Vec<Option<[Local; 2]>> = sides.collect();
-        for pair in sides.windows(2).filter(|pair| pair.iter().all(Option::is_some)) {
-            found.extend(pair.iter().flatten().filter(|[init, next]| init != next));
+        let sizes: Vec<Vec<Local>> = looped.carried.iter().map(|(x, _)| sources.sizes(*x)).collect();
+        for (i, sizes_here) in sizes.iter().enumerate() {
+            let is_size = |j: usize| sizes.get(j).is_some_and(|sizes| !sizes.is_empty());
+            let is_side = is_size(i + 1) || i > 0 && is_size(i - 1);
+            let Some((first, others)) = sizes_here.split_first() else { continue };
+            if is_side || sizes_here.iter().any(|x| function.of_cotangents.contains(x)) {
+                found.extend(others.iter().map(|other| [*other, *first]));
+            }
         }
     });
     found
+}
+
+/// What a local may be, by what it is made of.
+struct Sources<'a> {
+    function: &'a Function,
+    /// What loops and conditionals make of others.
+    made: FxHashMap<Local, Vec<&'a Operand>>,
+    /// The buffers that some are loaded from, and what is stored in buffers.
+    loaded: FxHashMap<Local, Local>,
+    stored: FxHashMap<Local, Vec<&'a Operand>>,
+}
+
+impl<'a> Sources<'a> {
+    fn of(function: &'a Function) -> Sources<'a> {
+        let (made, loaded, stored) = Default::default();
+        let mut sources = Sources { function, made, loaded, stored };
+        sources.see(&function.body);
+        sources
+    }
+
+    fn see(&mut self, block: &'a Block) {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::For(looped) => {
+                    for (i, (x, init)) in looped.carried.iter().enumerate() {
+                        let sources = vec![init, &looped.body.results[i]];
+                        self.made.insert(looped.results[i], sources.clone());
+                        self.made.insert(*x, sources);
+                    }
+                }
+                Stmt::If(xs, _, then, other) => {
+                    let results = then.results.iter().zip(&other.results);
+                    self.made.extend(xs.iter().zip(results).map(|(x, (a, b))| (*x, vec![a, b])));
+                }
+                Stmt::Memory(Memory::Load(x, b, _)) => self.loaded.extend(b.local().map(|b| (*x, b))),
+                Stmt::Memory(Memory::Store(b, _, a)) => {
+                    b.local().iter().for_each(|b| self.stored.entry(*b).or_default().push(a));
+                }
+                _ => {}
+            }
+            stmt.blocks().for_each(|block| self.see(block));
+        }
+    }
+
+    /// Returns the parameters that a size may be, in order; none if it may be anything else.
+    fn sizes(&self, x: Local) -> Vec<Local> {
+        let (mut found, mut seen, mut waiting) = (BTreeSet::new(), FxHashSet::default(), vec![x]);
+        while let Some(x) = waiting.pop() {
+            if !seen.insert(x) {
+                continue;
+            }
+            let loaded = || self.loaded.get(&x).and_then(|b| self.stored.get(b));
+            match self.made.get(&x).or_else(loaded) {
+                Some(sources) => {
+                    let Some(sources) = sources.iter().map(|a| a.local()).collect::<Option<Vec<_>>>() else { return vec![] };
+                    waiting.extend(sources);
+                }
+                None if self.function.params.contains(&x) && self.function.locals[x.0 as usize].is_size => {
+                    found.insert(x);
+                }
+                None => return vec![],
+            }
+        }
+        found.into_iter().collect()
+    }
 }
 
 /// Returns the loops that are in no other loop.

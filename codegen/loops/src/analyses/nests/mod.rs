@@ -23,6 +23,8 @@ pub struct Nest {
     pub set: FxHashSet<Local>,
     /// The operations in it.
     pub made: FxHashMap<Local, (Op, Vec<Operand>)>,
+    /// The operations before it, as far as they are known.
+    made_before: FxHashMap<Local, (Op, Vec<Operand>)>,
     /// What conditionals in it give: the condition, and what either arm gives.
     pub choices: FxHashMap<Local, [Operand; 3]>,
 }
@@ -36,6 +38,7 @@ impl Nest {
             path: vec![],
             set: FxHashSet::default(),
             made: FxHashMap::default(),
+            made_before: FxHashMap::default(),
             choices: FxHashMap::default(),
         };
         let mut stmt = stmt;
@@ -55,6 +58,15 @@ impl Nest {
             stmt = inner;
         }
         Some(nest)
+    }
+
+    /// Lets places be made by operations before the nest, too: rows that do not change in it start there.
+    pub fn know_before(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            if let Stmt::Let(x, op, args) = stmt {
+                self.made_before.insert(*x, (*op, args.clone()));
+            }
+        }
     }
 
     fn enter(&mut self, looped: &For) -> Option<()> {
@@ -181,9 +193,10 @@ impl Nest {
     }
 
     fn split_by(&self, x: &Operand, is_size: &dyn Fn(&Operand) -> bool) -> Option<(Operand, Operand, Operand)> {
-        let (Op::AddI, args) = self.made.get(&x.local()?)? else { return None };
+        let made = |a: &Operand| a.local().and_then(|x| self.made.get(&x).or_else(|| self.made_before.get(&x)));
+        let (Op::AddI, args) = made(x)? else { return None };
         [(0, 1), (1, 0)].into_iter().find_map(|(first, second)| {
-            let (Op::MulI, factors) = self.made.get(&args[first].local()?)? else { return None };
+            let (Op::MulI, factors) = made(&args[first])? else { return None };
             let (row, size) = match &factors[..] {
                 [row, size] if is_size(size) => (row, size),
                 [size, row] if is_size(size) => (row, size),

@@ -46,9 +46,9 @@ impl<'a> Cut<'a> {
         let results = chosen(&function.results, facts.results());
         self.redirect_calls(functions, &mut body);
         let name = function.name.version(Version::Workspace);
-        let (row_sizes, extents, alike, filled) = (vec![], vec![], vec![], vec![]);
+        let (row_sizes, extents, alike, of_cotangents, filled) = (vec![], vec![], vec![], vec![], vec![]);
         self.module.functions[slice] =
-            Function { name, params, results, body, row_sizes, extents, alike, filled, ..function.clone() };
+            Function { name, params, results, body, row_sizes, extents, alike, of_cotangents, filled, ..function.clone() };
         slice
     }
 

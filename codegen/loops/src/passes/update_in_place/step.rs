@@ -142,7 +142,8 @@ impl Updater<'_> {
     fn stores(&mut self, looped: &For, [old, buffer]: [Local; 2], at: usize) -> Option<Change> {
         let stmt = &looped.body.stmts[at];
         let is_store = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Store(b, ..)) if b.local() == Some(buffer));
-        let nest = Nest::of(stmt, &is_store, &|stmt| stmt.mentions(buffer))?;
+        let mut nest = Nest::of(stmt, &is_store, &|stmt| stmt.mentions(buffer))?;
+        nest.know_before(&looped.body.stmts[..at]);
         let innermost = nest.innermost(stmt);
         let mut stores = innermost.stmts.iter().enumerate().filter(|(_, stmt)| stmt.mentions(buffer));
         let (store, Stmt::Memory(Memory::Store(_, x, value))) = stores.next()? else { return None };
@@ -165,7 +166,8 @@ impl Updater<'_> {
         let at = zero + 1 + looped.body.stmts[zero + 1..].iter().position(touches)?;
         let stmt = &looped.body.stmts[at];
         let is_load = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(_, b, _)) if b.local() == Some(old));
-        let nest = Nest::of(stmt, &is_load, &touches)?;
+        let mut nest = Nest::of(stmt, &is_load, &touches)?;
+        nest.know_before(&looped.body.stmts[..at]);
         let innermost = nest.innermost(stmt);
         let load = innermost.stmts.iter().position(touches)?;
         let Stmt::Memory(Memory::Load(loaded, b, x)) = &innermost.stmts[load] else { return None };
