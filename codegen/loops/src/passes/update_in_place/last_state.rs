@@ -6,9 +6,23 @@
 //! ```
 
 use super::reader::Record;
-use crate::ir::{For, Memory, Operand, Stmt};
+use crate::analyses::worked_on::{is_load, is_worked_on};
+use crate::ir::{For, Local, Memory, Operand, Stmt};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+
+/// Moves the loads of a last state to the loop, from behind what reads other states.
+pub(super) fn load_early(looped: &For, out: &[Stmt], rest: &mut VecDeque<Stmt>) {
+    for i in 0..looped.carried.len() {
+        let Some(Record { table, .. }) = Record::of(looped, i, out) else { continue };
+        if !rest.iter().all(|stmt| is_worked_on(stmt, table, &is_load)) {
+            continue;
+        }
+        let (last, others): (VecDeque<Stmt>, VecDeque<Stmt>) =
+            std::mem::take(rest).into_iter().partition(|stmt| loads_last(stmt, table, looped));
+        *rest = last.into_iter().chain(others).collect();
+    }
+}
 
 /// Drops such tables of a loop, between the statements before it and those that follow.
 pub(super) fn forget_others(looped: &mut For, out: &mut Vec<Stmt>, rest: &mut VecDeque<Stmt>, results: &mut [Operand]) {
@@ -25,7 +39,7 @@ fn forget_table(
     results: &mut [Operand],
 ) -> Option<()> {
     let Record { table, first, next } = Record::of(looped, i, out)?;
-    let is_last = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(_, b, n)) if b.local() == Some(table) && n.same(&looped.to));
+    let is_last = |stmt: &Stmt| loads_last(stmt, table, looped);
     let is_result = results.iter().any(|a| a.local() == Some(table));
     if is_result || !rest.iter().filter(|stmt| stmt.mentions(table)).all(is_last) {
         return None;
@@ -51,4 +65,9 @@ fn forget_table(
     }
     results.iter_mut().for_each(rename);
     Some(())
+}
+
+/// Returns whether a statement loads the state behind the last step of a loop from its table.
+fn loads_last(stmt: &Stmt, table: Local, looped: &For) -> bool {
+    matches!(stmt, Stmt::Memory(Memory::Load(_, b, n)) if b.local() == Some(table) && n.same(&looped.to))
 }

@@ -98,6 +98,7 @@ impl Updater<'_> {
             }
             let mut after = vec![];
             if let Stmt::For(looped) = &mut stmt {
+                last_state::load_early(looped, &out, &mut rest);
                 self.keep_reads(looped, &mut out, &mut rest, &block.results);
                 last_state::forget_others(looped, &mut out, &mut rest, &mut block.results);
                 let is_used_later = |x: Local| {
