@@ -25,10 +25,12 @@ use crate::analyses::alias::{Aliases, Summary};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Version;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeSet;
 
 /// Longer functions get no second version: statements.
 const MOST_STATEMENTS: usize = 2_000;
+
+/// A size may be made of so many numbers and operations.
+const MOST_OPERATIONS: usize = 16;
 
 pub(super) fn run(cx: &mut ModuleCx) {
     let summaries = cx.analyses.summaries(cx.module);
@@ -41,7 +43,8 @@ pub(super) fn run(cx: &mut ModuleCx) {
         let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &summaries), &summaries);
         let mut alike = vec![];
         if function.carries_buffers() {
-            alike.extend(function.alike.iter().copied().chain(sizes_of_states(function)));
+            let tangents = function.alike.iter().map(|[size, other]| Alike { size: *size, other: Size::Param(*other) });
+            alike.extend(tangents.chain(sizes_of_states(function)));
         }
         if !rows.is_empty() || !alike.is_empty() {
             let slow = FunId(module.functions.len());
@@ -110,21 +113,58 @@ fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     })
 }
 
-/// Returns pairs of parameters that have to be equal so that all states of a loop have one size: sides of matrices, and
-/// sizes of a cotangent with those of what it is the cotangent of.
-fn sizes_of_states(function: &Function) -> Vec<[Local; 2]> {
+/// A size among the parameters, and what it has to be so that all states of a loop have one size.
+#[derive(Clone)]
+struct Alike {
+    size: Local,
+    other: Size,
+}
+
+/// A size that is known when a function is entered.
+#[derive(Clone, PartialEq, Eq)]
+enum Size {
+    Param(Local),
+    Number(i64),
+    Made(Op, Vec<Size>),
+}
+
+impl Size {
+    fn param(&self) -> Option<Local> {
+        if let Size::Param(x) = self { Some(*x) } else { None }
+    }
+
+    fn compute(&self, known: &FxHashMap<Local, Operand>, asker: &mut Asker) -> Operand {
+        match self {
+            Size::Param(x) => resolved(&Operand::Local(*x), known),
+            Size::Number(n) => Operand::Integer(*n),
+            Size::Made(op, args) => {
+                let args: Vec<Operand> = args.iter().map(|arg| arg.compute(known, asker)).collect();
+                asker.op(*op, args)
+            }
+        }
+    }
+}
+
+/// Returns what has to be equal so that all states of a loop have one size: sides of matrices, and sizes of a cotangent
+/// with those of what it is the cotangent of.
+fn sizes_of_states(function: &Function) -> Vec<Alike> {
     let sources = Sources::of(function);
+    let is_of_cotangent = |size: &Size| size.param().is_some_and(|x| function.of_cotangents.contains(&x));
+    let is_of_param = |size: &Size| size.param().is_some_and(|x| function.locals[x.0 as usize].is_size);
     let mut found = Vec::new();
     function.body.visit(&mut |stmt| {
         let Stmt::For(looped) = stmt else { return };
-        let sizes: Vec<Vec<Local>> = looped.carried.iter().map(|(x, _)| sources.sizes(*x)).collect();
-        for (i, sizes_here) in sizes.iter().enumerate() {
-            let is_size = |j: usize| sizes.get(j).is_some_and(|sizes| !sizes.is_empty());
-            let is_side = is_size(i + 1) || i > 0 && is_size(i - 1);
-            let Some((first, others)) = sizes_here.split_first() else { continue };
-            if is_side || sizes_here.iter().any(|x| function.of_cotangents.contains(x)) {
-                found.extend(others.iter().map(|other| [*other, *first]));
+        let sizes: Vec<Vec<Size>> = looped.carried.iter().map(|(x, _)| sources.sizes(*x)).collect();
+        let is_side = |i: usize| sizes.get(i).is_some_and(|all| !all.is_empty() && all.iter().all(is_of_param));
+        for (i, all) in sizes.iter().enumerate() {
+            let (cotangents, others): (Vec<&Size>, Vec<&Size>) = all.iter().partition(|size| is_of_cotangent(size));
+            let is_matrix = is_side(i) && (is_side(i + 1) || i > 0 && is_side(i - 1));
+            let [first, rest @ ..] = &others[..] else { continue };
+            if rest.iter().any(|size| !is_of_param(size)) || !is_matrix && cotangents.is_empty() {
+                continue;
             }
+            let sizes = rest.iter().chain(&cotangents).filter_map(|size| size.param());
+            found.extend(sizes.map(|size| Alike { size, other: (*first).clone() }));
         }
     });
     found
@@ -135,6 +175,8 @@ struct Sources<'a> {
     function: &'a Function,
     /// What loops and conditionals make of others.
     made: FxHashMap<Local, Vec<&'a Operand>>,
+    /// What operations make of others.
+    computed: FxHashMap<Local, (Op, &'a [Operand])>,
     /// The buffers that some are loaded from, and what is stored in buffers.
     loaded: FxHashMap<Local, Local>,
     stored: FxHashMap<Local, Vec<&'a Operand>>,
@@ -142,8 +184,8 @@ struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     fn of(function: &'a Function) -> Sources<'a> {
-        let (made, loaded, stored) = Default::default();
-        let mut sources = Sources { function, made, loaded, stored };
+        let (made, computed, loaded, stored) = Default::default();
+        let mut sources = Sources { function, made, computed, loaded, stored };
         sources.see(&function.body);
         sources
     }
@@ -151,6 +193,7 @@ impl<'a> Sources<'a> {
     fn see(&mut self, block: &'a Block) {
         for stmt in &block.stmts {
             match stmt {
+                Stmt::Let(x, op, args) => drop(self.computed.insert(*x, (*op, args))),
                 Stmt::For(looped) => {
                     for (i, (x, init)) in looped.carried.iter().enumerate() {
                         let sources = vec![init, &looped.body.results[i]];
@@ -172,26 +215,47 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Returns the parameters that a size may be, in order; none if it may be anything else.
-    fn sizes(&self, x: Local) -> Vec<Local> {
-        let (mut found, mut seen, mut waiting) = (BTreeSet::new(), FxHashSet::default(), vec![x]);
-        while let Some(x) = waiting.pop() {
-            if !seen.insert(x) {
-                continue;
-            }
-            let loaded = || self.loaded.get(&x).and_then(|b| self.stored.get(b));
-            match self.made.get(&x).or_else(loaded) {
-                Some(sources) => {
-                    let Some(sources) = sources.iter().map(|a| a.local()).collect::<Option<Vec<_>>>() else { return vec![] };
-                    waiting.extend(sources);
+    /// Returns what a size that a loop carries may be, parameters first; nothing if it may be anything that is not known.
+    fn sizes(&self, x: Local) -> Vec<Size> {
+        if !self.function.locals[x.0 as usize].is_size {
+            return vec![];
+        }
+        let (mut found, mut seen, mut waiting) = (Vec::new(), FxHashSet::default(), vec![Operand::Local(x)]);
+        while let Some(a) = waiting.pop() {
+            let sources = a.local().and_then(|x| {
+                let stored = || self.loaded.get(&x).and_then(|b| self.stored.get(b));
+                self.made.get(&x).or_else(stored)
+            });
+            match (a.local(), sources) {
+                (Some(x), Some(sources)) => {
+                    if seen.insert(x) {
+                        waiting.extend(sources.iter().map(|a| (*a).clone()));
+                    }
                 }
-                None if self.function.params.contains(&x) && self.function.locals[x.0 as usize].is_size => {
-                    found.insert(x);
-                }
-                None => return vec![],
+                _ => match self.size(&a, &mut MOST_OPERATIONS.clone()) {
+                    Some(size) if found.contains(&size) => {}
+                    Some(size) => found.push(size),
+                    None => return vec![],
+                },
             }
         }
-        found.into_iter().collect()
+        found.sort_by_key(|size| size.param().map_or(u32::MAX, |x| x.0));
+        found
+    }
+
+    /// Returns what a number is made of, if that is known when the function is entered.
+    fn size(&self, a: &Operand, left: &mut usize) -> Option<Size> {
+        *left = left.checked_sub(1)?;
+        let x = match a {
+            Operand::Integer(n) => return Some(Size::Number(*n)),
+            a => a.local()?,
+        };
+        if self.function.params.contains(&x) {
+            return (self.function.locals[x.0 as usize].ty == Scalar::Integer.ty()).then_some(Size::Param(x));
+        }
+        let (op @ (Op::AddI | Op::SubI | Op::MulI | Op::NegI), args) = self.computed.get(&x)? else { return None };
+        let args = args.iter().map(|arg| self.size(arg, left)).collect::<Option<Vec<Size>>>()?;
+        Some(Size::Made(*op, args))
     }
 }
 
@@ -207,7 +271,7 @@ fn outermost_loops(block: &Block) -> Vec<&For> {
     found
 }
 
-fn two_versions(function: &mut Function, rows: &[Rows], alike: &[[Local; 2]], slow: FunId) {
+fn two_versions(function: &mut Function, rows: &[Rows], alike: &[Alike], slow: FunId) {
     let mut fast = std::mem::take(&mut function.body);
     let mut asker = Asker { locals: &mut function.locals, stmts: vec![] };
     let mut all = Operand::Bool(true);
@@ -221,8 +285,9 @@ fn two_versions(function: &mut Function, rows: &[Rows], alike: &[[Local; 2]], sl
         sizes.insert(*buffer, first);
     }
     let mut known = FxHashMap::default();
-    for sizes in alike {
-        let [size, other] = sizes.map(|x| resolved(&Operand::Local(x), &known));
+    for Alike { size, other } in alike {
+        let size = resolved(&Operand::Local(*size), &known);
+        let other = other.compute(&known, &mut asker);
         if let Operand::Local(x) = size
             && !size.same(&other)
         {

@@ -1,4 +1,5 @@
-//! Keeps what a sweep reads of states that it goes through backwards, where that is less than what steps overwrite.
+//! Keeps what a sweep reads of states that it goes through backwards, where that is not more than what steps overwrite,
+//! or little more.
 //!
 //! ```text
 //! store T[0] = a; for k in 0..n carrying (s = a) { N = ..; store T[k + 1] = N; yield N }
@@ -26,6 +27,9 @@ use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scal
 use lm::term::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
+
+/// The most elements, and the most lines, that are kept of each state where a step overwrites one.
+const MOST_ALIKE: [usize; 2] = [6, 2];
 
 /// What a sweep reads of each state.
 struct Kept {
@@ -97,7 +101,9 @@ impl Updater<'_> {
         let Alone { count, span, dimensions } = self.alone(looped, i, record.next, out)?;
         let reads = lines.iter().map(|line| usize::from(line.length.is_some())).max().unwrap_or(0);
         let has = looped.carried[i].1.local().is_some_and(|init| self.extents.has(init, &count));
-        (has && reads < dimensions).then_some(Kept { carried: i, reader, lines, from, reads_last, count, span })
+        // A log of as many elements would have to be undone.
+        let is_least = reads < dimensions || reads == dimensions && lines.len() <= MOST_ALIKE[reads];
+        (has && is_least).then_some(Kept { carried: i, reader, lines, from, reads_last, count, span })
     }
 
     /// Returns whether each state that the sweep reads has a number below that of the steps, or that and some more.
