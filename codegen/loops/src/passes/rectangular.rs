@@ -138,8 +138,13 @@ impl Size {
             Size::Param(x) => resolved(&Operand::Local(*x), known),
             Size::Number(n) => Operand::Integer(*n),
             Size::Made(op, args) => {
+                if let Some((_, done)) = asker.made.iter().find(|(size, _)| size == self) {
+                    return done.clone();
+                }
                 let args: Vec<Operand> = args.iter().map(|arg| arg.compute(known, asker)).collect();
-                asker.op(*op, args)
+                let value = asker.op(*op, args);
+                asker.made.push((self.clone(), value.clone()));
+                value
             }
         }
     }
@@ -273,7 +278,7 @@ fn outermost_loops(block: &Block) -> Vec<&For> {
 
 fn two_versions(function: &mut Function, rows: &[Rows], alike: &[Alike], slow: FunId) {
     let mut fast = std::mem::take(&mut function.body);
-    let mut asker = Asker { locals: &mut function.locals, stmts: vec![] };
+    let mut asker = Asker { locals: &mut function.locals, stmts: vec![], made: vec![] };
     let mut all = Operand::Bool(true);
     let mut sizes = FxHashMap::default();
     let mut row_sizes = Vec::new();
@@ -344,6 +349,8 @@ fn new(locals: &mut Vec<LocalInfo>, info: LocalInfo) -> Local {
 struct Asker<'a> {
     locals: &'a mut Vec<LocalInfo>,
     stmts: Vec<Stmt>,
+    /// Sizes that are computed already, each one once: it is known by one name.
+    made: Vec<(Size, Operand)>,
 }
 
 impl Asker<'_> {
