@@ -323,17 +323,22 @@ fn results(stmt: &Stmt) -> Vec<Operand> {
 ///
 /// Other loops, such as those over a vector of zeros and a one, run in lanes as they are.
 fn is_idle_elsewhere(looped: &For) -> bool {
-    let mut known = FxHashMap::default();
-    does_nothing(&looped.body, &mut known)
+    passes_on(looped, &mut FxHashMap::default())
+}
+
+/// Returns whether the iterations of a loop do nothing, and pass on what they carry, where no conditional takes its first
+/// arm.
+fn passes_on(looped: &For, known: &mut FxHashMap<Local, Operand>) -> bool {
+    does_nothing(&looped.body, known)
         && looped
             .carried
             .iter()
             .zip(&looped.body.results)
-            .all(|((x, _), next)| resolved(next, &known).local() == Some(*x))
+            .all(|((x, _), next)| resolved(next, known).local() == Some(*x))
 }
 
-/// Returns whether a block does nothing where no conditional takes its first arm. Adds to `known` what conditionals set
-/// then.
+/// Returns whether a block does nothing where no conditional takes its first arm. Adds to `known` what conditionals and
+/// loops set then.
 fn does_nothing(block: &Block, known: &mut FxHashMap<Local, Operand>) -> bool {
     block.stmts.iter().all(|stmt| match stmt {
         Stmt::Let(..) | Stmt::Memory(Memory::Load(..)) => true,
@@ -341,6 +346,12 @@ fn does_nothing(block: &Block, known: &mut FxHashMap<Local, Operand>) -> bool {
             let is_idle = does_nothing(other, known);
             let given: Vec<Operand> = other.results.iter().map(|a| resolved(a, known)).collect();
             known.extend(xs.iter().copied().zip(given));
+            is_idle
+        }
+        Stmt::For(inner) => {
+            let is_idle = passes_on(inner, known);
+            let given: Vec<Operand> = inner.carried.iter().map(|(_, init)| resolved(init, known)).collect();
+            known.extend(inner.results.iter().copied().zip(given));
             is_idle
         }
         _ => false,
@@ -355,6 +366,7 @@ fn resolved(a: &Operand, known: &FxHashMap<Local, Operand>) -> Operand {
 fn asks_only(block: &Block, condition: Local) -> bool {
     block.stmts.iter().all(|stmt| match stmt {
         Stmt::If(_, asked, _, other) => asked.local() == Some(condition) && asks_only(other, condition),
+        Stmt::For(inner) => asks_only(&inner.body, condition),
         _ => true,
     })
 }
