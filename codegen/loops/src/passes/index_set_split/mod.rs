@@ -87,7 +87,7 @@ impl Splitter<'_> {
             && let Stmt::For(looped) = &stmt
             && let Some(turn) = turn(&stmt, looped, ranges)
             && (turn.is_picked(looped) || !runs_once(looped, ranges))
-            && (turn.anywhere.is_none() || turn.is_picked(looped))
+            && (!turn.is_anywhere || turn.is_picked(looped))
             && budget >= statements_after(looped, &turn, ranges)
         {
             let parts = match turn.is_picked(looped) {
@@ -197,7 +197,7 @@ impl Splitter<'_> {
     /// loops for what other conditionals ask for.
     fn pick(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
         let (a, b) = (&looped.from, &looped.to);
-        let place = match turn.anywhere {
+        let place = match turn.local {
             None => ranges.compute(&turn.place, self.locals, out),
             Some(x) => Operand::Local(x),
         };

@@ -13,14 +13,16 @@ pub(super) struct Turn {
     /// The first index from which on it is otherwise; for `eq.i` the only one where it holds. It fits.
     pub(super) place: Linear,
     pub(super) kind: SplitKind,
-    /// The place itself, where it may be any Integer.
-    pub(super) anywhere: Option<Local>,
+    /// Whether the place may be any Integer: it is a local then.
+    pub(super) is_anywhere: bool,
+    /// The place itself, where it is a local: what is done there is done at a place of that name.
+    pub(super) local: Option<Local>,
 }
 
 impl Turn {
     /// Returns whether a comparison holds wherever the other one does, and only there, or wherever it does not.
     fn as_often_as(&self, other: &Turn) -> Option<bool> {
-        let is_same = self.place == other.place && self.anywhere == other.anywhere;
+        let is_same = self.place == other.place && self.is_anywhere == other.is_anywhere;
         match (self.kind, other.kind) {
             _ if !is_same => None,
             (kind, of_other) if kind == of_other => Some(true),
@@ -107,19 +109,26 @@ fn turns_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges, see: &m
 fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option<Turn> {
     let (op, difference) = ranges.comparison(condition)?;
     let is_moderate = |x: Local| ranges.is_within(x);
-    turn_at(condition, op, &difference, wanted, &is_moderate).or_else(|| {
+    let local = local_place(condition, wanted, ranges);
+    let turn = turn_at(condition, op, &difference, wanted, &is_moderate).or_else(|| {
         let (op, difference) = ranges.comparison_of_locals(condition)?;
         turn_at(condition, op, &difference, wanted, &|x| ranges.has_value_within(x)).or_else(|| {
-            let turn = turn_at(condition, op, &difference, wanted, &|_| true)?;
-            let mut terms = turn.place.terms().iter();
-            match (turn.kind, terms.next(), terms.next()) {
-                (SplitKind::At, Some((x, 1)), None) if turn.place.at_zero() == 0 => {
-                    Some(Turn { anywhere: Some(*x), ..turn })
-                }
-                _ => None,
-            }
+            let place = Linear::local(local?);
+            Some(Turn { condition, others: vec![], place, kind: SplitKind::At, is_anywhere: true, local })
         })
-    })
+    })?;
+    Some(Turn { local, ..turn })
+}
+
+/// Returns what the index is compared with, where it is a local that the loop does not change.
+fn local_place(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option<Local> {
+    let (op, difference) = ranges.comparison_of_locals(condition)?;
+    let turn = turn_at(condition, op, &difference, wanted, &|_| true)?;
+    let mut terms = turn.place.terms().iter();
+    match (turn.kind, terms.next(), terms.next()) {
+        (SplitKind::At, Some((x, 1)), None) if turn.place.at_zero() == 0 => Some(*x),
+        _ => None,
+    }
 }
 
 /// Returns where the difference of what is compared changes its sign.
@@ -143,7 +152,7 @@ fn turn_at(
     };
     let fits = |(x, k): &(Local, i128)| !wanted.set.contains(x) && is_moderate(*x) && k.abs() <= LARGEST_FACTOR;
     let fits = place.terms().iter().all(fits) && place.at_zero().abs() < ASSUMED;
-    fits.then_some(Turn { condition, others: vec![], place, kind, anywhere: None })
+    fits.then_some(Turn { condition, others: vec![], place, kind, is_anywhere: false, local: None })
 }
 
 /// Returns the comparisons that conditionals ask for, alone or with others.
