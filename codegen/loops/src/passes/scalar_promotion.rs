@@ -17,9 +17,9 @@
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Summary};
-use crate::analyses::ranges::Ranges;
+use crate::analyses::ranges::{Linear, Ranges};
 use crate::ir::{Block, Builder, For, Local, Memory, Op, Operand, Scalar, Stmt};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// Promotes sums in loops that load nothing of what they add to.
@@ -39,7 +39,8 @@ fn promote(cx: &mut FunctionCx, ranges: Option<Ranges>) {
     let (aliases, summaries, keeps_order) = (cx.aliases(), cx.summaries(), cx.settings.keeps_order);
     cx.rewrite(|body, function| {
         let builder = Builder { locals: &mut function.locals };
-        Carrier { aliases, summaries, keeps_order, builder, ranges }.promote_in_block(body);
+        let made = if ranges.is_some() { made(body) } else { Made::default() };
+        Carrier { aliases, summaries, keeps_order, builder, ranges, made }.promote_in_block(body);
     });
 }
 
@@ -74,6 +75,8 @@ struct Carrier<'a> {
     builder: Builder<'a>,
     /// What is known of places, if sums beside loads are wanted.
     ranges: Option<Ranges>,
+    /// How places are made, then.
+    made: Made,
 }
 
 impl Carrier<'_> {
@@ -155,21 +158,14 @@ impl Carrier<'_> {
         let loaded = looped.body.stmts.iter().filter_map(|stmt| loads(stmt, b, &self.aliases));
         let (own, views): (Vec<_>, Vec<_>) = loaded.partition(|(a, _)| *a == b);
         let Some(ranges) = &mut self.ranges else { return own.is_empty() && views.is_empty() };
-        if own.is_empty() || !views.is_empty() {
+        if !views.is_empty() {
             return false;
         }
         ranges.know(self.builder.locals);
         let mark = ranges.mark();
         ranges.enter(&Stmt::For(Box::new(looped.clone())), 0);
         looped.body.stmts.iter().for_each(|stmt| ranges.learn_from(stmt));
-        let mut is_before = |a: &Operand, b: &Operand| {
-            let difference = ranges.form(a).minus(&ranges.form(b)).and_then(|form| form.shifted(1));
-            ranges.is_not_positive(difference)
-        };
-        let is_apart = own.into_iter().all(|(_, f)| {
-            let different = different_addends(&looped.body.stmts, e, f);
-            different.is_some_and(|[a, b]| is_before(&a, &b) || is_before(&b, &a))
-        });
+        let is_apart = own.into_iter().all(|(_, f)| are_apart(different_addends(&self.made, e, f), &self.made, ranges));
         ranges.back_to(mark);
         is_apart
     }
@@ -215,31 +211,77 @@ fn fixed(looped: &For) -> Fixed {
     fixed
 }
 
-/// Returns an addend of each of two places, if they have all others in common. The places differ if these do: whether
-/// the sums fit into 64 bits does not matter.
-fn different_addends(stmts: &[Stmt], e: &Operand, f: &Operand) -> Option<[Operand; 2]> {
-    let (mut of_e, mut of_f) = (addends(stmts, e, MOST_SUMS), addends(stmts, f, MOST_SUMS));
+/// The additions and products of Integers in a function.
+type Made = FxHashMap<Local, (Op, Vec<Operand>)>;
+
+fn made(block: &Block) -> Made {
+    let mut made = Made::default();
+    block.visit(&mut |stmt| {
+        if let Stmt::Let(x, op @ (Op::AddI | Op::MulI), args) = stmt {
+            made.insert(*x, (*op, args.clone()));
+        }
+    });
+    made
+}
+
+/// Returns the addends of each of two places that they do not have in common.
+fn different_addends(made: &Made, e: &Operand, f: &Operand) -> [Vec<Operand>; 2] {
+    let (mut of_e, mut of_f) = (addends(made, e, MOST_SUMS), addends(made, f, MOST_SUMS));
     of_e.retain(|a| {
         let common = of_f.iter().position(|b| a.same(b));
         common.map(|at| of_f.remove(at)).is_none()
     });
-    let only = |mut addends: Vec<Operand>| match addends.len() {
-        0 | 1 => Some(addends.pop().unwrap_or(Operand::Integer(0))),
-        _ => None,
+    [of_e, of_f]
+}
+
+/// Returns whether two places are known to differ, by the addends that they do not have in common: one of each, or places
+/// in two rows of a matrix. Whether the sums fit into 64 bits does not matter.
+fn are_apart([of_e, of_f]: [Vec<Operand>; 2], made: &Made, ranges: &mut Ranges) -> bool {
+    let mut differ = |a: &Operand, b: &Operand| {
+        let mut is_before = |a: &Operand, b: &Operand| {
+            let difference = ranges.form(a).minus(&ranges.form(b)).and_then(|form| form.shifted(1));
+            ranges.is_not_positive(difference)
+        };
+        is_before(a, b) || is_before(b, a)
     };
-    Some([only(of_e)?, only(of_f)?])
+    let zero = Operand::Integer(0);
+    if let ([] | [_], [] | [_]) = (&of_e[..], &of_f[..])
+        && differ(of_e.first().unwrap_or(&zero), of_f.first().unwrap_or(&zero))
+    {
+        return true;
+    }
+    let rows = |addends: &[Operand]| -> Vec<(Operand, Operand, Vec<Operand>)> {
+        let factors = |a: &Operand| match made.get(&a.local()?)? {
+            (Op::MulI, args) => Some([[args[0].clone(), args[1].clone()], [args[1].clone(), args[0].clone()]]),
+            _ => None,
+        };
+        let split = |at: usize| {
+            let rest: Vec<Operand> = [&addends[..at], &addends[at + 1..]].concat();
+            let factors = factors(&addends[at]).into_iter().flatten();
+            factors.map(|[row, size]| (row, size, rest.clone())).collect::<Vec<_>>()
+        };
+        (0..addends.len()).flat_map(split).collect()
+    };
+    let (rows_of_e, rows_of_f) = (rows(&of_e), rows(&of_f));
+    let pairs = rows_of_e.iter().flat_map(|e| rows_of_f.iter().map(move |f| (e, f)));
+    let found: Vec<_> = pairs.filter(|((a, m, _), (b, n, _))| m.same(n) && differ(a, b)).collect();
+    let mut is_column = |addends: &[Operand], size: &Operand| {
+        let sum = addends.iter().try_fold(Linear::constant(0), |sum, a| sum.plus(&ranges.form(a)));
+        let end = sum.as_ref().and_then(|sum| sum.minus(&ranges.form(size))?.shifted(1));
+        ranges.is_not_positive(sum.and_then(|sum| sum.times(-1))) && ranges.is_not_positive(end)
+    };
+    found.into_iter().any(|((_, size, x), (_, _, y))| is_column(x, size) && is_column(y, size))
 }
 
 /// How many sums of sums a place may be.
 const MOST_SUMS: usize = 4;
 
-/// Returns the operands that add up to another, as statements say.
-fn addends(stmts: &[Stmt], a: &Operand, sums: usize) -> Vec<Operand> {
-    let sum = stmts.iter().find_map(|stmt| match stmt {
-        Stmt::Let(x, Op::AddI, args) if a.local() == Some(*x) && sums > 0 => Some(args),
-        _ => None,
-    });
-    sum.map_or_else(|| vec![a.clone()], |args| args.iter().flat_map(|arg| addends(stmts, arg, sums - 1)).collect())
+/// Returns the operands that add up to another.
+fn addends(made: &Made, a: &Operand, sums: usize) -> Vec<Operand> {
+    match a.local().and_then(|x| made.get(&x)) {
+        Some((Op::AddI, args)) if sums > 0 => args.iter().flat_map(|arg| addends(made, arg, sums - 1)).collect(),
+        _ => vec![a.clone()],
+    }
 }
 
 /// Takes out of a block what computes some of its places.
