@@ -1,6 +1,7 @@
 //! Finds facts about functions, for passes and for emission. An analysis changes nothing.
 
 pub mod alias;
+pub mod apart;
 pub mod arena_balance;
 pub mod cache;
 pub mod clamps;
@@ -8,6 +9,7 @@ pub mod counts;
 pub mod divergence;
 pub mod effects;
 pub mod extents;
+pub mod fixed;
 pub mod independence;
 pub mod jam;
 pub mod nests;

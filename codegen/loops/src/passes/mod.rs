@@ -23,6 +23,7 @@ mod gather_stencils;
 mod gvn;
 mod hoist_allocs;
 mod hoist_common;
+mod hoist_loads;
 mod index_set_split;
 mod inline;
 mod inline_base_case;
@@ -290,6 +291,13 @@ pub const PASSES: &[Pass] = &[
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: gather_neighbours::run }),
     },
     Pass {
+        name: "hoist_loads",
+        purpose: "loads before a loop an element of a buffer of which the loop changes others",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: hoist_loads::run }),
+    },
+    Pass {
         name: "tabulate",
         purpose: "fills a table before a loop with values that its inner loops would compute again",
         reorders: false,
@@ -419,6 +427,7 @@ const ORDER: &[&str] = &[
     "gather_neighbours",
     "fusion",
     "gvn",
+    "hoist_loads",
     "tabulate",
     "alloc_to_stack",
     "fuse_read_add_write",

@@ -17,9 +17,10 @@
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Summary};
-use crate::analyses::ranges::{Linear, Ranges};
+use crate::analyses::apart::Places;
+use crate::analyses::fixed::{Fixed, take_places};
+use crate::analyses::ranges::Ranges;
 use crate::ir::{Block, Builder, For, Local, Memory, Op, Operand, Scalar, Stmt};
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// Promotes sums in loops that load nothing of what they add to.
@@ -39,8 +40,8 @@ fn promote(cx: &mut FunctionCx, ranges: Option<Ranges>) {
     let (aliases, summaries, keeps_order) = (cx.aliases(), cx.summaries(), cx.settings.keeps_order);
     cx.rewrite(|body, function| {
         let builder = Builder { locals: &mut function.locals };
-        let made = if ranges.is_some() { made(body) } else { Made::default() };
-        Carrier { aliases, summaries, keeps_order, builder, ranges, made }.promote_in_block(body);
+        let places = if ranges.is_some() { Places::of(body) } else { Places::default() };
+        Carrier { aliases, summaries, keeps_order, builder, ranges, places }.promote_in_block(body);
     });
 }
 
@@ -76,7 +77,7 @@ struct Carrier<'a> {
     /// What is known of places, if sums beside loads are wanted.
     ranges: Option<Ranges>,
     /// How places are made, then.
-    made: Made,
+    places: Places,
 }
 
 impl Carrier<'_> {
@@ -101,11 +102,9 @@ impl Carrier<'_> {
     }
 
     fn promote_in_loop(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
-        let fixed = fixed(&looped);
-        let is_fixed = |a: &Operand| a.local().is_none_or(|x| fixed.is_outside(x) || fixed.computed.contains(&x));
-        let is_outside = |a: &Operand| a.local().is_none_or(|x| fixed.is_outside(x));
+        let fixed = Fixed::of(&looped);
         let is_sum = |stmt: &Stmt| match stmt {
-            Stmt::Memory(Memory::Add(b, e, x)) => is_outside(b) && is_fixed(e) && self.is_sum(&looped, b, e, x),
+            Stmt::Memory(Memory::Add(b, e, x)) => fixed.is_outside(b) && fixed.is_fixed(e) && self.is_sum(&looped, b, e, x),
             _ => false,
         };
         let is_sum: Vec<bool> = looped.body.stmts.iter().map(is_sum).collect();
@@ -117,7 +116,7 @@ impl Carrier<'_> {
             }
         }
         let places: Vec<Local> = sums.iter().filter_map(|(_, e, _)| e.local()).collect();
-        out.extend(take_places(&mut looped.body.stmts, places, &fixed.computed));
+        out.extend(take_places(&mut looped.body.stmts, places, &fixed));
         let ends: Vec<Stmt> = sums.into_iter().map(|(b, e, x)| self.carry_sum(&mut looped, b, e, x)).collect();
         let [from, to] = [looped.from.clone(), looped.to.clone()];
         out.push(Stmt::For(Box::new(looped)));
@@ -165,7 +164,7 @@ impl Carrier<'_> {
         let mark = ranges.mark();
         ranges.enter(&Stmt::For(Box::new(looped.clone())), 0);
         looped.body.stmts.iter().for_each(|stmt| ranges.learn_from(stmt));
-        let is_apart = own.into_iter().all(|(_, f)| are_apart(different_addends(&self.made, e, f), &self.made, ranges));
+        let is_apart = own.into_iter().all(|(_, f)| self.places.are_apart([e, f], ranges));
         ranges.back_to(mark);
         is_apart
     }
@@ -182,117 +181,4 @@ impl Carrier<'_> {
         looped.results.push(z);
         Stmt::Memory(Memory::Add(b, e, z.into()))
     }
-}
-
-/// What a loop does not change.
-struct Fixed {
-    set: FxHashSet<Local>,
-    /// The Integers of its own block that are computed from what is outside, by operations that cannot fail.
-    computed: FxHashSet<Local>,
-}
-
-impl Fixed {
-    fn is_outside(&self, x: Local) -> bool {
-        !self.set.contains(&x)
-    }
-}
-
-fn fixed(looped: &For) -> Fixed {
-    let set = looped.carried.iter().map(|(y, _)| *y).chain([looped.index]).collect();
-    let mut fixed = Fixed { set, computed: FxHashSet::default() };
-    looped.body.visit(&mut |stmt| fixed.set.extend(stmt.targets().into_iter().chain(stmt.bound())));
-    for stmt in &looped.body.stmts {
-        if let Stmt::Let(x, Op::AddI | Op::SubI | Op::MulI | Op::NegI, args) = stmt
-            && args.iter().filter_map(Operand::local).all(|a| fixed.is_outside(a) || fixed.computed.contains(&a))
-        {
-            fixed.computed.insert(*x);
-        }
-    }
-    fixed
-}
-
-/// The additions and products of Integers in a function.
-type Made = FxHashMap<Local, (Op, Vec<Operand>)>;
-
-fn made(block: &Block) -> Made {
-    let mut made = Made::default();
-    block.visit(&mut |stmt| {
-        if let Stmt::Let(x, op @ (Op::AddI | Op::MulI), args) = stmt {
-            made.insert(*x, (*op, args.clone()));
-        }
-    });
-    made
-}
-
-/// Returns the addends of each of two places that they do not have in common.
-fn different_addends(made: &Made, e: &Operand, f: &Operand) -> [Vec<Operand>; 2] {
-    let (mut of_e, mut of_f) = (addends(made, e, MOST_SUMS), addends(made, f, MOST_SUMS));
-    of_e.retain(|a| {
-        let common = of_f.iter().position(|b| a.same(b));
-        common.map(|at| of_f.remove(at)).is_none()
-    });
-    [of_e, of_f]
-}
-
-/// Returns whether two places are known to differ, by the addends that they do not have in common: one of each, or places
-/// in two rows of a matrix. Whether the sums fit into 64 bits does not matter.
-fn are_apart([of_e, of_f]: [Vec<Operand>; 2], made: &Made, ranges: &mut Ranges) -> bool {
-    let mut differ = |a: &Operand, b: &Operand| {
-        let mut is_before = |a: &Operand, b: &Operand| {
-            let difference = ranges.form(a).minus(&ranges.form(b)).and_then(|form| form.shifted(1));
-            ranges.is_not_positive(difference)
-        };
-        is_before(a, b) || is_before(b, a)
-    };
-    let zero = Operand::Integer(0);
-    if let ([] | [_], [] | [_]) = (&of_e[..], &of_f[..])
-        && differ(of_e.first().unwrap_or(&zero), of_f.first().unwrap_or(&zero))
-    {
-        return true;
-    }
-    let rows = |addends: &[Operand]| -> Vec<(Operand, Operand, Vec<Operand>)> {
-        let factors = |a: &Operand| match made.get(&a.local()?)? {
-            (Op::MulI, args) => Some([[args[0].clone(), args[1].clone()], [args[1].clone(), args[0].clone()]]),
-            _ => None,
-        };
-        let split = |at: usize| {
-            let rest: Vec<Operand> = [&addends[..at], &addends[at + 1..]].concat();
-            let factors = factors(&addends[at]).into_iter().flatten();
-            factors.map(|[row, size]| (row, size, rest.clone())).collect::<Vec<_>>()
-        };
-        (0..addends.len()).flat_map(split).collect()
-    };
-    let (rows_of_e, rows_of_f) = (rows(&of_e), rows(&of_f));
-    let pairs = rows_of_e.iter().flat_map(|e| rows_of_f.iter().map(move |f| (e, f)));
-    let found: Vec<_> = pairs.filter(|((a, m, _), (b, n, _))| m.same(n) && differ(a, b)).collect();
-    let mut is_column = |addends: &[Operand], size: &Operand| {
-        let sum = addends.iter().try_fold(Linear::constant(0), |sum, a| sum.plus(&ranges.form(a)));
-        let end = sum.as_ref().and_then(|sum| sum.minus(&ranges.form(size))?.shifted(1));
-        ranges.is_not_positive(sum.and_then(|sum| sum.times(-1))) && ranges.is_not_positive(end)
-    };
-    found.into_iter().any(|((_, size, x), (_, _, y))| is_column(x, size) && is_column(y, size))
-}
-
-/// How many sums of sums a place may be.
-const MOST_SUMS: usize = 4;
-
-/// Returns the operands that add up to another.
-fn addends(made: &Made, a: &Operand, sums: usize) -> Vec<Operand> {
-    match a.local().and_then(|x| made.get(&x)) {
-        Some((Op::AddI, args)) if sums > 0 => args.iter().flat_map(|arg| addends(made, arg, sums - 1)).collect(),
-        _ => vec![a.clone()],
-    }
-}
-
-/// Takes out of a block what computes some of its places.
-fn take_places(stmts: &mut Vec<Stmt>, mut wanted: Vec<Local>, computed: &FxHashSet<Local>) -> Vec<Stmt> {
-    let mut taken = Vec::new();
-    for at in (0..stmts.len()).rev() {
-        if stmts[at].targets().iter().any(|x| wanted.contains(x) && computed.contains(x)) {
-            wanted.extend(stmts[at].operands().into_iter().filter_map(Operand::local));
-            taken.push(stmts.remove(at));
-        }
-    }
-    taken.reverse();
-    taken
 }
