@@ -40,8 +40,12 @@ impl Places {
     }
 
     /// Returns whether two places are known to differ where these ranges hold.
-    pub fn are_apart(&self, [e, f]: [&Operand; 2], ranges: &mut Ranges) -> bool {
-        let (mut of_e, mut of_f) = (self.addends(e, MOST_SUMS), self.addends(f, MOST_SUMS));
+    pub fn are_apart(&self, places: [&Operand; 2], ranges: &mut Ranges) -> bool {
+        // Of a sum more may be known than of its terms.
+        (0..=MOST_SUMS).any(|sums| self.are_sums_apart(places.map(|place| self.addends(place, sums)), ranges))
+    }
+
+    fn are_sums_apart(&self, [mut of_e, mut of_f]: [Vec<Operand>; 2], ranges: &mut Ranges) -> bool {
         of_e.retain(|a| {
             let common = of_f.iter().position(|b| a.same(b));
             common.map(|at| of_f.remove(at)).is_none()

@@ -49,8 +49,9 @@ struct Kept {
 struct Alone {
     count: Operand,
     span: Span,
-    /// In how many dimensions it changes the state.
+    /// In how many dimensions it changes the state, and whether these are not all.
     dimensions: usize,
+    is_part: bool,
 }
 
 impl Updater<'_> {
@@ -98,11 +99,12 @@ impl Updater<'_> {
         if reads_last && from > 0 {
             return None;
         }
-        let Alone { count, span, dimensions } = self.alone(looped, i, record.next, out)?;
+        let Alone { count, span, dimensions, is_part } = self.alone(looped, i, record.next, out)?;
         let reads = lines.iter().map(|line| usize::from(line.length.is_some())).max().unwrap_or(0);
         let has = looped.carried[i].1.local().is_some_and(|init| self.extents.has(init, &count));
         // A log of as many elements would have to be undone.
-        let is_least = reads < dimensions || reads == dimensions && lines.len() <= MOST_ALIKE[reads];
+        let is_little = |most: &usize| is_part && reads == dimensions && lines.len() <= *most;
+        let is_least = reads < dimensions || MOST_ALIKE.get(reads).is_some_and(is_little);
         (has && is_least).then_some(Kept { carried: i, reader, lines, from, reads_last, count, span })
     }
 
@@ -174,8 +176,8 @@ impl Updater<'_> {
             step = self.step(&alone, i, None);
         }
         let step = step?;
-        let dimensions = changed_dimensions(&alone, i, &step);
-        Some(Alone { count: step.count, span: step.span, dimensions })
+        let (dimensions, all) = changed_dimensions(&alone, i, &step);
+        Some(Alone { count: step.count, span: step.span, dimensions, is_part: dimensions < all })
     }
 
     fn write_reads(&mut self, kept: Kept, looped: &mut For, out: &mut Vec<Stmt>, rest: &mut VecDeque<Stmt>) {
@@ -273,14 +275,15 @@ fn is_made_here(b: Local, out: &[Stmt]) -> bool {
     out.iter().any(is_made) && out.iter().all(|stmt| is_worked_on(stmt, b, &is_any))
 }
 
-/// Returns the number of dimensions in which a step changes its state.
-fn changed_dimensions(looped: &For, i: usize, step: &Step) -> usize {
-    let Change::Stores { at, nest, .. } = &step.change else { return 0 };
+/// Returns the number of dimensions in which a step changes its state, and of all that it goes through.
+fn changed_dimensions(looped: &For, i: usize, step: &Step) -> (usize, usize) {
+    let Change::Stores { at, nest, .. } = &step.change else { return (0, 0) };
     let old = looped.carried[i].0;
     let mut stmt = looped.body.stmts[*at].clone();
     let own = own_loads(&stmt, old, nest);
     sink_store(nest.innermost_mut(&mut stmt), step.buffer, old, &own);
-    nest.indices.len() - fewest_fixed(&stmt, step.buffer, nest).unwrap_or(0)
+    let all = nest.indices.len();
+    (all - fewest_fixed(&stmt, step.buffer, nest).unwrap_or(0), all)
 }
 
 /// Returns how many indices of a nest conditions fix on the way to a store, at the fewest; none if there is no store.
