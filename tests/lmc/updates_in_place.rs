@@ -14,6 +14,7 @@ use lmc::ks::front::{self, Choices};
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
 use native::{Jit, Lanes, Options, SourceInfo};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const SIZES: [i64; 2] = [8, 16];
@@ -51,11 +52,15 @@ impl Case {
     }
 }
 
-/// The argument of the function, and those of the reverse derivative.
+/// The argument of the function, and those of the reverse derivative: the cotangent of an array is its value.
 fn arguments(jit: &Jit, n: i64) -> [Vec<Value>; 2] {
     let point = jit.call(&FunName::base("argument"), &[Value::Integer(n)]).expect("there is an argument");
     let parts = if let Value::Tuple(parts) = &point { parts.to_vec() } else { vec![point.clone()] };
-    [parts, vec![point, Value::Float(1.0)]]
+    let cotangent = match jit.call(&FunName::base("f"), &parts) {
+        Ok(Value::Float(_)) | Err(_) => Value::Float(1.0),
+        Ok(value) => value,
+    };
+    [parts, vec![point, cotangent]]
 }
 
 /// The bytes that the function and its reverse derivative load and store.
@@ -96,26 +101,30 @@ const fn row(name: &'static str, checkpoint: Checkpoint, numbers: [[u64; 2]; 3])
     Row { name, checkpoint, value, reverse, memory }
 }
 
-const ROWS: [Row; 20] = [
+const ROWS: [Row; 24] = [
     row("sine", Checkpoint::None, [[528, 2064], [9728, 71680], [592, 2192]]),
     row("sine", Checkpoint::Sqrt, [[528, 2064], [12800, 88064], [576, 2128]]),
     row("square", Checkpoint::None, [[4624, 34832], [26192, 202896], [672, 2336]]),
     row("square", Checkpoint::Sqrt, [[4624, 34832], [31824, 251896], [656, 4304]]),
     row("mirrored", Checkpoint::None, [[13888, 104576], [54472, 429448], [5280, 37152]]),
     row("mirrored", Checkpoint::Sqrt, [[13888, 104576], [63264, 519720], [3728, 18656]]),
-    row("right_looking", Checkpoint::None, [[6656, 37344], [21568, 115328], [2256, 8592]]),
-    row("right_looking", Checkpoint::Auto, [[6656, 37344], [21584, 115344], [2272, 8608]]),
-    row("right_looking", Checkpoint::Sqrt, [[6656, 37344], [29880, 164296], [3152, 13664]]),
+    row("right_looking", Checkpoint::None, [[6656, 37344], [20672, 106368], [2256, 8592]]),
+    row("right_looking", Checkpoint::Auto, [[6656, 37344], [20688, 106384], [2272, 8608]]),
+    row("right_looking", Checkpoint::Sqrt, [[6656, 37344], [28984, 155336], [3152, 13664]]),
     row("by_conditions", Checkpoint::None, [[6720, 37472], [21280, 110656], [2256, 8592]]),
     row("by_conditions", Checkpoint::Auto, [[6720, 37472], [22416, 120592], [2272, 8608]]),
-    row("eliminated", Checkpoint::None, [[6656, 48128], [19696, 126928], [2176, 8448]]),
-    row("eliminated", Checkpoint::Sqrt, [[6656, 48128], [29112, 191360], [3072, 13520]]),
+    row("eliminated", Checkpoint::None, [[4736, 35072], [14832, 101840], [2128, 8336]]),
+    row("eliminated", Checkpoint::Sqrt, [[4736, 35072], [22888, 155840], [3008, 13392]]),
     row("one_side", Checkpoint::None, [[6464, 36480], [19872, 104768], [1744, 6544]]),
     row("one_side", Checkpoint::Sqrt, [[6464, 36480], [28904, 159280], [2960, 13152]]),
     row("left_looking", Checkpoint::None, [[4032, 21376], [18432, 99328], [2288, 8624]]),
     row("left_looking", Checkpoint::Auto, [[4032, 21376], [19472, 103440], [2816, 10688]]),
     row("left_looking", Checkpoint::Sqrt, [[4032, 21376], [25328, 142056], [3936, 17136]]),
-    row("two_elements", Checkpoint::None, [[512, 1024], [1856, 3712], [416, 800]]),
+    row("reduced", Checkpoint::Auto, [[7648, 52672], [23024, 146896], [2208, 8480]]),
+    row("reduced", Checkpoint::Sqrt, [[7648, 52672], [34336, 224968], [3088, 13536]]),
+    row("factor", Checkpoint::Auto, [[2432, 15104], [15056, 86416], [2656, 10400]]),
+    row("factor", Checkpoint::Sqrt, [[2432, 15104], [20360, 122376], [3776, 16848]]),
+    row("two_elements", Checkpoint::None, [[512, 1024], [1800, 3592], [416, 800]]),
     row("two_elements", Checkpoint::Sqrt, [[512, 1024], [2664, 6112], [480, 960]]),
 ];
 
@@ -135,9 +144,8 @@ fn steps_load_and_store_so_much() {
 #[test]
 fn the_derivative_is_the_same_however_few_states_it_keeps() {
     with_large_stack(|| {
-        for name in
-            ["sine", "square", "mirrored", "right_looking", "by_conditions", "eliminated", "one_side", "left_looking"]
-        {
+        let names = ROWS.map(|row| row.name).into_iter().collect::<BTreeSet<_>>();
+        for name in names {
             let derivative = |checkpoint| {
                 let case = Case::new(name, checkpoint);
                 let jit = case.jit(Jit::new);
@@ -155,10 +163,11 @@ fn the_derivative_is_the_same_however_few_states_it_keeps() {
 
 /// Each step of these programs (`tests/cases/few_elements`) changes a few elements of a state, in a way of its own. `work`
 /// is what the function does more of for four times the size, at most.
-const FEW_ELEMENTS: [(&str, u64); 18] = [
+const FEW_ELEMENTS: [(&str, u64); 23] = [
     ("cleared", 4),
     ("columns", 16),
     ("edit_distance", 16),
+    ("filtered", 4),
     ("filters", 4),
     ("gauss_seidel", 4),
     ("gibbs", 4),
@@ -166,8 +175,12 @@ const FEW_ELEMENTS: [(&str, u64); 18] = [
     ("histogram", 4),
     ("kalman", 4),
     ("momentum", 4),
+    ("moved", 4),
+    ("orbit", 4),
+    ("points", 4),
     ("prefix_sums", 4),
     ("relaxed", 4),
+    ("running_sums", 4),
     ("servers", 4),
     ("smoothed", 4),
     ("squares", 4),
@@ -180,11 +193,14 @@ const FEW_ELEMENTS: [(&str, u64); 18] = [
 fn derivatives_change_few_elements_where_steps_do() {
     with_large_stack(|| {
         for (name, work) in FEW_ELEMENTS {
-            for (checkpoint, is_forward) in
-                [(Checkpoint::Auto, false), (Checkpoint::None, false), (Checkpoint::Auto, true)]
-            {
-                let derivative = if is_forward { Derivative::Fwd } else { Derivative::Rev };
-                let case = Case::of_file(&format!("few_elements/{name}"), checkpoint, derivative);
+            for (checkpoint, derivative) in [
+                (Checkpoint::Auto, Derivative::Rev),
+                (Checkpoint::None, Derivative::Rev),
+                (Checkpoint::Auto, Derivative::Vjp),
+                (Checkpoint::Auto, Derivative::Fwd),
+            ] {
+                let is_forward = derivative == Derivative::Fwd;
+                let case = Case::of_file(&format!("few_elements/{name}"), checkpoint, derivative.clone());
                 let (jit, plain) = (case.jit(Jit::counting), case.jit(Jit::new));
                 let calls = |n: i64| {
                     let [point, pair] = arguments(&plain, n);
@@ -195,7 +211,7 @@ fn derivatives_change_few_elements_where_steps_do() {
                     calls(n).map(|(name, args)| jit.prepare(name, &args).counts().expect("it goes well").bytes())
                 };
                 let (small, large) = (bytes(16), bytes(64));
-                let place = format!("{name}, {checkpoint}, forward {is_forward}: {small:?}, {large:?}");
+                let place = format!("{name}, {checkpoint}, {derivative:?}: {small:?}, {large:?}");
                 assert!(large[0] <= (work + 1) * small[0], "the function: {place}");
                 assert!(large[1] <= (work + 1) * small[1] && large[1] <= 16 * large[0], "its derivative: {place}");
                 for n in [0, 1, 2, 9] {
