@@ -22,7 +22,9 @@ use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let mut is_wanted = false;
-    cx.function.body.visit(&mut |stmt| is_wanted |= matches!(stmt, Stmt::For(looped) if !fixed_loads(looped).is_empty()));
+    cx.function
+        .body
+        .visit(&mut |stmt| is_wanted |= matches!(stmt, Stmt::For(looped) if !fixed_loads(looped).is_empty()));
     if !is_wanted {
         return;
     }
@@ -138,7 +140,8 @@ impl Hoister<'_> {
     /// Returns whether a loop changes nothing at the place of a load.
     fn is_left_alone(&mut self, looped: &For, load: &FixedLoad) -> bool {
         let b = load.buffer;
-        let is_number = matches!(self.locals[load.result.0 as usize].ty.as_scalar(), Some(Scalar::Float | Scalar::Integer));
+        let is_number =
+            matches!(self.locals[load.result.0 as usize].ty.as_scalar(), Some(Scalar::Float | Scalar::Integer));
         is_number
             && looped.body.stmts.iter().all(|stmt| match written(stmt) {
                 Some((a, f)) if a == b => self.places.are_apart([&load.place, f], &mut self.ranges),

@@ -77,7 +77,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "rectangular",
-        purpose: "tests once whether rows have one size, tangents those of their primals, and matrices equal sides",
+        purpose: "tests once whether rows have one size, tangents and cotangents that of what they belong to, and matrices equal sides",
         reorders: false,
         when: ALWAYS,
         work: PassWork::Module(rectangular::run),

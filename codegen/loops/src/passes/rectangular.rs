@@ -1,5 +1,6 @@
 //! Checks once, before the loops over the rows of a parameter, that all rows have one size, that tangents have the sizes
-//! of their primals, and that a matrix that is the first state of a loop has the sides of the others.
+//! of their primals and cotangents those of results, and that a matrix that is the first state of a loop has the sides of
+//! the others.
 //!
 //! ```text
 //! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
@@ -8,6 +9,9 @@
 //!
 //! for k in 0..n carrying (s = d_x, #m = #d) { t }     #d: the size of d_x, the tangent of x, which has #0
 //!   =   if likely #d is #0 { for k in 0..n carrying (s = d_x, #m = #0) { t } } else { call [jagged f](x, d_x) }
+//!
+//! for k in 0..n carrying (s = dr, #m = #r) { t; yield s', #0 }      #r: the size of dr, a cotangent of the result
+//!   =   if likely #r is #0 { for k in 0..n carrying (s = dr, #m = #0) { t } } else { call [jagged f](x, dr) }
 //!
 //! for k in 0..n carrying (s = x, #r = #0, #c = #1) { t; yield s', #0, #0 }       #0, #1: the sizes of x
 //!   =   if likely #1 is #0 { for k in 0..n carrying (s = x, #r = #0, #c = #0) { t } } else { call [jagged f](x) }

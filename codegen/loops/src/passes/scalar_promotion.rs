@@ -104,7 +104,9 @@ impl Carrier<'_> {
     fn promote_in_loop(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
         let fixed = Fixed::of(&looped);
         let is_sum = |stmt: &Stmt| match stmt {
-            Stmt::Memory(Memory::Add(b, e, x)) => fixed.is_outside(b) && fixed.is_fixed(e) && self.is_sum(&looped, b, e, x),
+            Stmt::Memory(Memory::Add(b, e, x)) => {
+                fixed.is_outside(b) && fixed.is_fixed(e) && self.is_sum(&looped, b, e, x)
+            }
             _ => false,
         };
         let is_sum: Vec<bool> = looped.body.stmts.iter().map(is_sum).collect();

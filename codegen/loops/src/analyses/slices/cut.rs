@@ -47,8 +47,18 @@ impl<'a> Cut<'a> {
         self.redirect_calls(functions, &mut body);
         let name = function.name.version(Version::Workspace);
         let (row_sizes, extents, alike, of_cotangents, filled) = (vec![], vec![], vec![], vec![], vec![]);
-        self.module.functions[slice] =
-            Function { name, params, results, body, row_sizes, extents, alike, of_cotangents, filled, ..function.clone() };
+        self.module.functions[slice] = Function {
+            name,
+            params,
+            results,
+            body,
+            row_sizes,
+            extents,
+            alike,
+            of_cotangents,
+            filled,
+            ..function.clone()
+        };
         slice
     }
 
