@@ -14,24 +14,18 @@ const SAMPLES: u64 = 16;
 /// has jumped at a branch.
 const FURTHEST: f64 = 1e-8;
 
-/// An evaluation that rounds by a seed, as by [`lm::interp::Interpreter::rounding`].
-pub type Again<'a> = &'a dyn Fn(u64) -> Result<Value, RuntimeError>;
-
-/// Returns whether two values are no further apart, number by number, than evaluations of them are for several seeds. Of
-/// those that are given, each may be as far from the number itself.
-pub fn explains(a: &Value, b: &Value, evaluations: &[Again]) -> bool {
-    let samples = |again: &Again| (0..SAMPLES).map(|seed| Ok(again(seed)?.floats())).collect();
-    let Ok(samples) = evaluations.iter().map(samples).collect::<Result<Vec<Vec<Vec<f64>>>, RuntimeError>>() else {
+/// Returns whether two values are no further apart, number by number, than those are that `again` gives for several seeds,
+/// as an interpreter that rounds by that seed ([`lm::interp::Interpreter::rounding`]).
+pub fn explains(a: &Value, b: &Value, again: &dyn Fn(u64) -> Result<Value, RuntimeError>) -> bool {
+    let Ok(samples) = (0..SAMPLES).map(|seed| Ok(again(seed)?.floats())).collect::<Result<Vec<_>, RuntimeError>>()
+    else {
         return false;
     };
     let (a, b) = (a.floats(), b.floats());
     let scale = a.iter().filter(|x| x.is_finite()).fold(1.0, |scale: f64, x| scale.max(x.abs()));
     let is_explained = |i: usize| {
-        let width = |samples: &Vec<Vec<f64>>| {
-            let seen = || samples.iter().filter_map(|sample| sample.get(i)).copied();
-            seen().fold(f64::NEG_INFINITY, f64::max) - seen().fold(f64::INFINITY, f64::min)
-        };
-        let width: f64 = samples.iter().map(width).sum();
+        let seen = || samples.iter().filter_map(|sample| sample.get(i)).copied();
+        let width = seen().fold(f64::NEG_INFINITY, f64::max) - seen().fold(f64::INFINITY, f64::min);
         a[i] == b[i] || width <= FURTHEST * scale && (a[i] - b[i]).abs() <= width
     };
     a.len() == b.len() && (0..a.len()).all(is_explained)

@@ -177,7 +177,7 @@ fn is_close(subject: &Subject, call: &Call, wanted: &Value, found: &Value) -> Re
     let why = || format!("the values are {apart:e} apart");
     match apart <= NATIVE {
         true => Ok(()),
-        false if rounding::explains(wanted, found, &[&again]) => Err(Why::Rounding(why())),
+        false if rounding::explains(wanted, found, &again) => Err(Why::Rounding(why())),
         false => Err(Why::Differs(why())),
     }
 }
