@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! a + c, b + c               a < b
-//! a m + x, b m + y           a < b, and 0 <= x, y < m: places in two rows of a matrix
+//! a m + x, b m + y           a < b, and 0 <= x, y < m: places in two rows of a matrix; a and b are moderate
 //! ```
 //!
-//! Whether the sums fit into 64 bits does not matter: buffers are far smaller.
+//! Whether the sums fit into 64 bits does not matter: buffers are far smaller. A factor that is just any number could make
+//! a multiple of m of anything.
 
-use super::ranges::{Linear, Ranges};
+use super::ranges::{ASSUMED, Linear, Ranges};
 use crate::ir::{Block, Local, Op, Operand, Stmt};
 use rustc_hash::FxHashMap;
 
@@ -61,7 +62,9 @@ impl Places {
         let mut pairs = rows_of_e.iter().flat_map(|e| rows_of_f.iter().map(move |f| (e, f)));
         pairs.any(|(e, f)| {
             let is_column = |row: &Row, ranges: &mut Ranges| is_index(&row.rest, e.size, ranges);
-            e.size.same(f.size) && differ(e.row, f.row, ranges) && is_column(e, ranges) && is_column(f, ranges)
+            e.size.same(f.size)
+                && differ(e.row, f.row, ranges)
+                && [e, f].into_iter().all(|row| is_moderate(row.row, ranges) && is_column(row, ranges))
         })
     }
 
@@ -91,6 +94,11 @@ fn differ(a: &Operand, b: &Operand, ranges: &mut Ranges) -> bool {
         ranges.is_not_positive(difference)
     };
     is_before(a, b) || is_before(b, a)
+}
+
+fn is_moderate(a: &Operand, ranges: &mut Ranges) -> bool {
+    let form = ranges.form(a);
+    [1, -1].into_iter().all(|k| ranges.is_not_positive(form.times(k).and_then(|form| form.shifted(-ASSUMED))))
 }
 
 /// Returns whether a sum is at least 0 and below a size.
