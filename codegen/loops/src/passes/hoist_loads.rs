@@ -91,13 +91,10 @@ impl Hoister<'_> {
                 self.hoist_in_block(stmt.block_mut(i));
                 self.ranges.back_to(mark);
             }
-            let before = block.stmts.len();
             if let Stmt::For(looped) = &mut stmt {
                 self.hoist_from_loop(looped, &mut block.stmts);
             }
-            block.stmts.push(stmt);
-            self.ranges.know(self.locals);
-            block.stmts[before..].iter().for_each(|stmt| self.ranges.learn_from(stmt));
+            self.ranges.emit(stmt, self.locals, &mut block.stmts);
         }
     }
 
@@ -119,8 +116,10 @@ impl Hoister<'_> {
         }
         let places: Vec<Local> = loads.iter().filter_map(|load| load.place.local()).collect();
         let fixed = Fixed::of(looped);
-        out.extend(take_places(&mut looped.body.stmts, places, &fixed));
-        let runs = Builder { locals: self.locals }.op(Op::LtI, [looped.from.clone(), looped.to.clone()], out);
+        for place in take_places(&mut looped.body.stmts, places, &fixed) {
+            self.ranges.emit(place, self.locals, out);
+        }
+        let runs = self.ranges.op(Op::LtI, [looped.from.clone(), looped.to.clone()], self.locals, out);
         let (mut names, mut results) = (FxHashMap::default(), Vec::new());
         let [mut there, mut nothing] = [Block::default(), Block::default()];
         for FixedLoad { result, buffer, place, .. } in loads {
@@ -134,7 +133,7 @@ impl Hoister<'_> {
             results.push(value);
         }
         looped.body.rename(&names);
-        out.push(Stmt::If(results, runs, there, nothing));
+        self.ranges.emit(Stmt::If(results, runs, there, nothing), self.locals, out);
     }
 
     /// Returns whether a loop changes nothing at the place of a load.
