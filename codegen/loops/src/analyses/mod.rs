@@ -20,6 +20,7 @@ pub mod rows;
 pub mod scopes;
 pub mod single_iterations;
 pub mod slices;
+pub mod tables;
 pub mod times;
 pub mod verify;
 pub mod watch;

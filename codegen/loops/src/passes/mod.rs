@@ -16,6 +16,7 @@ mod drop_checks;
 mod expand_powers;
 mod expand_quotients;
 mod first_writes;
+mod flatten_rows;
 mod fuse_read_add_write;
 mod fusion;
 mod gather_neighbours;
@@ -130,6 +131,13 @@ pub const PASSES: &[Pass] = &[
         reorders: false,
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: licm::run }),
+    },
+    Pass {
+        name: "flatten_rows",
+        purpose: "makes a matrix of a table of rows that a loop makes anew, where all rows have one size",
+        reorders: false,
+        when: ALWAYS,
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: flatten_rows::run }),
     },
     Pass {
         name: "drop_checks",
@@ -397,6 +405,8 @@ const ORDER: &[&str] = &[
     "licm",
     "gvn",
     "hoist_allocs",
+    "flatten_rows",
+    "arena_place",
     "drop_checks",
     "expand_quotients",
     "store_forward_values",

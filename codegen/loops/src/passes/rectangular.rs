@@ -26,15 +26,13 @@
 
 use super::pass::ModuleCx;
 use crate::analyses::alias::{Aliases, Summary};
+use crate::analyses::tables::{Rows, Size, Start, Tables, vectors_of_rows};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Version;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Longer functions get no second version: statements.
 const MOST_STATEMENTS: usize = 2_000;
-
-/// A size may be made of so many numbers and operations.
-const MOST_OPERATIONS: usize = 16;
 
 pub(super) fn run(cx: &mut ModuleCx) {
     let summaries = cx.analyses.summaries(cx.module);
@@ -44,12 +42,20 @@ pub(super) fn run(cx: &mut ModuleCx) {
         if function.c_wrapper || function.cold || function.body.len() > MOST_STATEMENTS {
             continue;
         }
-        let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &summaries), &summaries);
+        let aliases = cx.analyses.aliases(FunId(i), function, &summaries);
+        let all = unchanged_rows(function, &aliases, &summaries);
         let mut alike = vec![];
+        let mut wanted = FxHashSet::default();
         if function.carries_buffers() {
-            let tangents = function.alike.iter().map(|[size, other]| Alike { size: *size, other: Size::Param(*other) });
-            alike.extend(tangents.chain(sizes_of_states(function)));
+            let known = |[size, other]: &[Local; 2]| Alike { size: Size::Known(*size), other: Size::Known(*other) };
+            alike.extend(function.alike.iter().map(known));
+            let start = start(function, &all);
+            let tables = Tables::of(function, &[], &function.body, &start);
+            alike.extend(sizes_of_states(function, &tables));
+            alike.extend(sizes_of_tables(function, &tables, &mut wanted));
         }
+        let is_wanted = |rows: &Rows| wanted.contains(&rows.sizes) || looks_at_all(function, rows);
+        let rows: Vec<Rows> = all.into_iter().filter(is_wanted).collect();
         if !rows.is_empty() || !alike.is_empty() {
             let slow = FunId(module.functions.len());
             let function = &mut module.functions[i];
@@ -61,45 +67,26 @@ pub(super) fn run(cx: &mut ModuleCx) {
     }
 }
 
-/// The sizes of the rows of a parameter, and how many there are.
-struct Rows {
-    sizes: Local,
-    count: Local,
-    /// The rows.
-    rows: Vec<Local>,
-}
-
-/// Returns the parameters for which it is worth to ask whether their rows are of one size.
-fn rows(function: &Function, aliases: &Aliases, summaries: &[Summary]) -> Vec<Rows> {
+/// Returns the parameters that are vectors of vectors, and of which the function changes no size.
+fn unchanged_rows(function: &Function, aliases: &Aliases, summaries: &[Summary]) -> Vec<Rows> {
     let is_changed = |b: Local| {
         let mut changed = false;
         function.body.visit(&mut |stmt| changed |= aliases.changes(stmt, b, summaries));
         changed
     };
     let mut rows = vectors_of_rows(function);
-    rows.retain(|rows| looks_at_all(function, rows) && !is_changed(rows.sizes));
+    rows.retain(|rows| !is_changed(rows.sizes));
     rows
 }
 
-/// Returns the parameters that have the form of vectors with the sizes of rows in them: one size, then buffers.
-fn vectors_of_rows(function: &Function) -> Vec<Rows> {
-    let info = |x: &Local| &function.locals[x.0 as usize];
-    let runs = function.params.chunk_by(|x, y| info(x).ty.as_scalar().is_some() || info(y).ty.as_scalar().is_none());
-    let mut found = Vec::new();
-    for run in runs {
-        let (scalars, buffers) = run.split_at(run.partition_point(|x| info(x).ty.as_scalar().is_some()));
-        let sizes: Vec<Local> = scalars.iter().rev().take_while(|x| info(x).is_size).copied().collect();
-        // Two sizes may be those of a matrix.
-        let [count] = sizes[..] else { continue };
-        for (i, b) in buffers.iter().enumerate().filter(|(_, b)| info(b).ty == Scalar::Integer.ty().buffer()) {
-            let is_row = |x: &&Local| info(x).ty.element().is_some_and(|ty| ty.as_scalar().is_none());
-            // Behind several sizes are rows of several dimensions: one size does not tell how long they are.
-            let is_only_size = i == 0 || info(&buffers[i - 1]).ty != info(b).ty;
-            let rows = buffers[i + 1..].iter().take_while(is_row).filter(|_| is_only_size).copied().collect();
-            found.push(Rows { sizes: *b, count, rows });
-        }
+/// Returns what is known at the start: rows have one size, if that is asked.
+fn start(function: &Function, all: &[Rows]) -> Start {
+    let mut start = Start { locals: function.params.iter().copied().collect(), ..Start::default() };
+    for Rows { count, sizes, rows } in all {
+        start.loads.insert(*sizes, Size::OfRows(*sizes));
+        start.tables.extend(rows.iter().map(|x| (*x, [Size::Known(*count), Size::OfRows(*sizes)])));
     }
-    found
+    start
 }
 
 /// Returns whether the function has a loop of its own over all rows, at least on some condition, in which there is a
@@ -117,53 +104,28 @@ fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     })
 }
 
-/// A size among the parameters, and what it has to be so that all states of a loop have one size.
+/// Two sizes that have to be equal so that all states of a loop have one size.
 #[derive(Clone)]
 struct Alike {
-    size: Local,
+    size: Size,
     other: Size,
-}
-
-/// A size that is known when a function is entered.
-#[derive(Clone, PartialEq, Eq)]
-enum Size {
-    Param(Local),
-    Number(i64),
-    Made(Op, Vec<Size>),
-}
-
-impl Size {
-    fn param(&self) -> Option<Local> {
-        if let Size::Param(x) = self { Some(*x) } else { None }
-    }
-
-    fn compute(&self, known: &FxHashMap<Local, Operand>, asker: &mut Asker) -> Operand {
-        match self {
-            Size::Param(x) => resolved(&Operand::Local(*x), known),
-            Size::Number(n) => Operand::Integer(*n),
-            Size::Made(op, args) => {
-                if let Some((_, done)) = asker.made.iter().find(|(size, _)| size == self) {
-                    return done.clone();
-                }
-                let args: Vec<Operand> = args.iter().map(|arg| arg.compute(known, asker)).collect();
-                let value = asker.op(*op, args);
-                asker.made.push((self.clone(), value.clone()));
-                value
-            }
-        }
-    }
 }
 
 /// Returns what has to be equal so that all states of a loop have one size: sides of matrices, and sizes of a cotangent
 /// with those of what it is the cotangent of.
-fn sizes_of_states(function: &Function) -> Vec<Alike> {
-    let sources = Sources::of(function);
-    let is_of_cotangent = |size: &Size| size.param().is_some_and(|x| function.of_cotangents.contains(&x));
-    let is_of_param = |size: &Size| size.param().is_some_and(|x| function.locals[x.0 as usize].is_size);
+fn sizes_of_states(function: &Function, tables: &Tables) -> Vec<Alike> {
+    let is_of_cotangent = |size: &Size| param(size).is_some_and(|x| function.of_cotangents.contains(&x));
+    let is_of_param = |size: &Size| param(size).is_some_and(|x| function.locals[x.0 as usize].is_size);
+    let sizes = |x: Local| {
+        let is_size = function.locals[x.0 as usize].is_size;
+        let mut sizes = tables.sizes(&x.into()).filter(|_| is_size).unwrap_or_default();
+        sizes.sort_by_key(order);
+        sizes
+    };
     let mut found = Vec::new();
     function.body.visit(&mut |stmt| {
         let Stmt::For(looped) = stmt else { return };
-        let sizes: Vec<Vec<Size>> = looped.carried.iter().map(|(x, _)| sources.sizes(*x)).collect();
+        let sizes: Vec<Vec<Size>> = looped.carried.iter().map(|(x, _)| sizes(*x)).collect();
         let is_side = |i: usize| sizes.get(i).is_some_and(|all| !all.is_empty() && all.iter().all(is_of_param));
         for (i, all) in sizes.iter().enumerate() {
             let (cotangents, others): (Vec<&Size>, Vec<&Size>) = all.iter().partition(|size| is_of_cotangent(size));
@@ -172,100 +134,50 @@ fn sizes_of_states(function: &Function) -> Vec<Alike> {
             if rest.iter().any(|size| !is_of_param(size)) || !is_matrix && cotangents.is_empty() {
                 continue;
             }
-            let sizes = rest.iter().chain(&cotangents).filter_map(|size| size.param());
-            found.extend(sizes.map(|size| Alike { size, other: (*first).clone() }));
+            let sizes = rest.iter().chain(&cotangents);
+            found.extend(sizes.map(|size| Alike { size: (*size).clone(), other: (*first).clone() }));
         }
     });
     found
 }
 
-/// What a local may be, by what it is made of.
-struct Sources<'a> {
-    function: &'a Function,
-    /// What loops and conditionals make of others.
-    made: FxHashMap<Local, Vec<&'a Operand>>,
-    /// What operations make of others.
-    computed: FxHashMap<Local, (Op, &'a [Operand])>,
-    /// The buffers that some are loaded from, and what is stored in buffers.
-    loaded: FxHashMap<Local, Local>,
-    stored: FxHashMap<Local, Vec<&'a Operand>>,
+/// Returns what has to be equal so that a table that a loop makes anew is a matrix; notes the parameters whose rows have
+/// to have one size.
+fn sizes_of_tables(function: &Function, tables: &Tables, wanted: &mut FxHashSet<Local>) -> Vec<Alike> {
+    let mut found = Vec::new();
+    for (id, class) in tables.classes() {
+        let Some(sides) = tables.matrix(id).filter(|_| class.is_made_anew) else { continue };
+        let is_asked = |size: &Size| match size {
+            Size::OfRows(_) => true,
+            size => param(size).is_some_and(|x| function.locals[x.0 as usize].is_size),
+        };
+        let sides = sides.map(|mut sizes| {
+            // A number, or a size that is computed, comes first: the others may have to be that.
+            sizes.sort_by_key(|size| (is_asked(size), order(size)));
+            sizes
+        });
+        if sides.iter().any(|sizes| !sizes[1..].iter().all(is_asked)) {
+            continue;
+        }
+        for size in sides.iter().flatten() {
+            wanted.extend(if let Size::OfRows(sizes) = size { Some(*sizes) } else { None });
+        }
+        let alike = |sizes: &Vec<Size>| -> Vec<Alike> {
+            sizes[1..].iter().map(|size| Alike { size: size.clone(), other: sizes[0].clone() }).collect()
+        };
+        found.extend(sides.iter().flat_map(alike));
+    }
+    found
 }
 
-impl<'a> Sources<'a> {
-    fn of(function: &'a Function) -> Sources<'a> {
-        let (made, computed, loaded, stored) = Default::default();
-        let mut sources = Sources { function, made, computed, loaded, stored };
-        sources.see(&function.body);
-        sources
-    }
+/// Returns the parameter that a size is.
+fn param(size: &Size) -> Option<Local> {
+    if let Size::Known(x) = size { Some(*x) } else { None }
+}
 
-    fn see(&mut self, block: &'a Block) {
-        for stmt in &block.stmts {
-            match stmt {
-                Stmt::Let(x, op, args) => drop(self.computed.insert(*x, (*op, args))),
-                Stmt::For(looped) => {
-                    for (i, (x, init)) in looped.carried.iter().enumerate() {
-                        let sources = vec![init, &looped.body.results[i]];
-                        self.made.insert(looped.results[i], sources.clone());
-                        self.made.insert(*x, sources);
-                    }
-                }
-                Stmt::If(xs, _, then, other) => {
-                    let results = then.results.iter().zip(&other.results);
-                    self.made.extend(xs.iter().zip(results).map(|(x, (a, b))| (*x, vec![a, b])));
-                }
-                Stmt::Memory(Memory::Load(x, b, _)) => self.loaded.extend(b.local().map(|b| (*x, b))),
-                Stmt::Memory(Memory::Store(b, _, a)) => {
-                    b.local().iter().for_each(|b| self.stored.entry(*b).or_default().push(a));
-                }
-                _ => {}
-            }
-            stmt.blocks().for_each(|block| self.see(block));
-        }
-    }
-
-    /// Returns what a size that a loop carries may be, parameters first; nothing if it may be anything that is not known.
-    fn sizes(&self, x: Local) -> Vec<Size> {
-        if !self.function.locals[x.0 as usize].is_size {
-            return vec![];
-        }
-        let (mut found, mut seen, mut waiting) = (Vec::new(), FxHashSet::default(), vec![Operand::Local(x)]);
-        while let Some(a) = waiting.pop() {
-            let sources = a.local().and_then(|x| {
-                let stored = || self.loaded.get(&x).and_then(|b| self.stored.get(b));
-                self.made.get(&x).or_else(stored)
-            });
-            match (a.local(), sources) {
-                (Some(x), Some(sources)) => {
-                    if seen.insert(x) {
-                        waiting.extend(sources.iter().map(|a| (*a).clone()));
-                    }
-                }
-                _ => match self.size(&a, &mut MOST_OPERATIONS.clone()) {
-                    Some(size) if found.contains(&size) => {}
-                    Some(size) => found.push(size),
-                    None => return vec![],
-                },
-            }
-        }
-        found.sort_by_key(|size| size.param().map_or(u32::MAX, |x| x.0));
-        found
-    }
-
-    /// Returns what a number is made of, if that is known when the function is entered.
-    fn size(&self, a: &Operand, left: &mut usize) -> Option<Size> {
-        *left = left.checked_sub(1)?;
-        let x = match a {
-            Operand::Integer(n) => return Some(Size::Number(*n)),
-            a => a.local()?,
-        };
-        if self.function.params.contains(&x) {
-            return (self.function.locals[x.0 as usize].ty == Scalar::Integer.ty()).then_some(Size::Param(x));
-        }
-        let (op @ (Op::AddI | Op::SubI | Op::MulI | Op::NegI), args) = self.computed.get(&x)? else { return None };
-        let args = args.iter().map(|arg| self.size(arg, left)).collect::<Option<Vec<Size>>>()?;
-        Some(Size::Made(*op, args))
-    }
+/// Parameters come first.
+fn order(size: &Size) -> u32 {
+    param(size).map_or(u32::MAX, |x| x.0)
 }
 
 /// Returns the loops that are in no other loop.
@@ -282,7 +194,7 @@ fn outermost_loops(block: &Block) -> Vec<&For> {
 
 fn two_versions(function: &mut Function, rows: &[Rows], alike: &[Alike], slow: FunId) {
     let mut fast = std::mem::take(&mut function.body);
-    let mut asker = Asker { locals: &mut function.locals, stmts: vec![], made: vec![] };
+    let mut asker = Asker { locals: &mut function.locals, stmts: vec![], made: vec![], rows: FxHashMap::default() };
     let mut all = Operand::Bool(true);
     let mut sizes = FxHashMap::default();
     let mut row_sizes = Vec::new();
@@ -294,9 +206,9 @@ fn two_versions(function: &mut Function, rows: &[Rows], alike: &[Alike], slow: F
         sizes.insert(*buffer, first);
     }
     let mut known = FxHashMap::default();
+    asker.rows = sizes.clone();
     for Alike { size, other } in alike {
-        let size = resolved(&Operand::Local(*size), &known);
-        let other = other.compute(&known, &mut asker);
+        let [size, other] = [size, other].map(|size| asker.compute(size, &known));
         if let Operand::Local(x) = size
             && !size.same(&other)
         {
@@ -311,7 +223,7 @@ fn two_versions(function: &mut Function, rows: &[Rows], alike: &[Alike], slow: F
     let replace = &mut |a: &mut Operand| *a = resolved(a, &known);
     fast.change_operands(replace);
     function.extents.iter_mut().flat_map(|(_, sizes)| sizes).for_each(replace);
-    function.row_sizes = row_sizes;
+    function.row_sizes = row_sizes.into_iter().map(|(x, size)| (x, resolved(&size, &known))).collect();
     let mut results = || -> Vec<Local> {
         let types = function.results.iter();
         types.map(|ty| new(&mut function.locals, LocalInfo::unnamed(*ty))).collect()
@@ -355,9 +267,28 @@ struct Asker<'a> {
     stmts: Vec<Stmt>,
     /// Sizes that are computed already, each one once: it is known by one name.
     made: Vec<(Size, Operand)>,
+    /// The size of the rows, by the buffers of their sizes.
+    rows: FxHashMap<Local, Operand>,
 }
 
 impl Asker<'_> {
+    fn compute(&mut self, size: &Size, known: &FxHashMap<Local, Operand>) -> Operand {
+        match size {
+            Size::Known(x) => resolved(&Operand::Local(*x), known),
+            Size::OfRows(sizes) => resolved(&self.rows[sizes], known),
+            Size::Number(n) => Operand::Integer(*n),
+            Size::Made(op, args) => {
+                if let Some((_, done)) = self.made.iter().find(|(other, _)| other == size) {
+                    return done.clone();
+                }
+                let args: Vec<Operand> = args.iter().map(|arg| self.compute(arg, known)).collect();
+                let value = self.op(*op, args);
+                self.made.push((size.clone(), value.clone()));
+                value
+            }
+        }
+    }
+
     fn local(&mut self, scalar: Scalar, is_size: bool) -> Local {
         new(self.locals, LocalInfo { is_size, ..LocalInfo::unnamed(scalar.ty()) })
     }
