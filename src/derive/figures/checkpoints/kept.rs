@@ -49,9 +49,11 @@ pub(super) fn changed_dimensions(body: &Expr, param: &Var, changing: &Changing) 
     Some(seen.changed(&result, 0))
 }
 
-/// Returns the rank of a tensor of numbers, or 0 for a number; none for other types.
+/// Returns the rank of a tensor of numbers, or 0 for a number; none for other types. A vector of vectors is taken for a
+/// matrix: native code makes one of it where that is one.
 fn rank(ty: &Type) -> Option<usize> {
     match ty {
+        Type::Tensor(1, element) if matches!(&**element, Type::Tensor(1, _)) => rank(element).map(|rank| rank + 1),
         Type::Tensor(rank, element) => element.has_fixed_shape().then_some(*rank),
         Type::Tuple(_) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => None,
         _ => Some(0),
@@ -327,14 +329,25 @@ impl<'a> Seen<'a> {
             (Op::Prim(Prim::Size), _) => {}
             (Op::Prim(Prim::Index), [at, tensor]) => {
                 self.read(at, false);
-                match self.resolve(tensor) {
+                // An element of a row, or a row.
+                let (mut of, mut tensor) = (self.made_of(at), tensor.clone());
+                if let Is::Term(row) = self.resolve(&tensor)
+                    && let Some([k, rows]) = row.args_of_prim(Prim::Index)
+                    && matches!(self.resolve(rows), Is::Part(_))
+                {
+                    self.read(k, false);
+                    of.extend(self.made_of(k).into_iter().filter(|index| !of.contains(index)).collect::<Vec<_>>());
+                    tensor = rows.clone();
+                } else if matches!(tensor.ty(), Type::Tensor(_, element) if !element.has_fixed_shape()) && !linear {
+                    of.push(u32::MAX);
+                }
+                match self.resolve(&tensor) {
                     Is::Part(_) if linear => {}
                     Is::Part(i) => {
-                        let of = self.made_of(at);
                         let free = of.iter().filter(|index| !self.fixed.contains(index)).count();
                         self.reads_at_least(i, if free > 1 { usize::MAX } else { free });
                     }
-                    _ => self.read(tensor, linear),
+                    _ => self.read(&tensor, linear),
                 }
             }
             (Op::Prim(Prim::Mul), [a, b]) if self.is_constant(a) => self.read(b, linear),

@@ -251,15 +251,29 @@ fn kept_bytes(x: &Expr, dimensions: &[usize], supply: &mut Supply) -> Expr {
         Type::Tuple(parts) => (1..=parts.len()).map(|i| Expr::get(i, x.clone())).collect(),
         _ => vec![x.clone()],
     };
+    let longer = |a: Expr, b: Expr| Expr::conditional(Expr::prim(Prim::Lt, [a.clone(), b.clone()]), b, a);
     let of_part = |(part, dimensions): (&Expr, &usize)| match (part.ty(), dimensions) {
         (Type::Tensor(_, element), 0) => Expr::integer(8 * LINES * scalars(element)),
         (Type::Tensor(rank @ 2.., element), 1) => {
             let axes: Vec<Var> = (0..*rank).map(|_| supply.fresh("n", Type::Integer)).collect();
-            let longer = |a: Expr, b: Expr| Expr::conditional(Expr::prim(Prim::Lt, [a.clone(), b.clone()]), b, a);
             let longest = axes.iter().map(Expr::var).reduce(longer).expect("a tensor has dimensions");
             let width = Expr::integer(8 * LINES * scalars(element));
             let size = Binding { pattern: Pattern::Tuple(axes), rhs: Expr::prim(Prim::Size, [part.clone()]) };
             Expr::block(vec![size], Expr::prim(Prim::Mul, [width, longest]))
+        }
+        (Type::Tensor(1, row), 1) if matches!(&**row, Type::Tensor(1, _)) => {
+            let Type::Tensor(_, element) = &**row else { panic!("it is a row") };
+            let n = supply.fresh("n", Type::Integer);
+            let first = Expr::prim(Prim::Index, [Expr::integer(0), part.clone()]);
+            let some = Expr::prim(Prim::Lt, [Expr::integer(0), Expr::var(&n)]);
+            let m = Expr::conditional(some, Expr::prim(Prim::Size, [first]), Expr::integer(0));
+            let m = Binding { pattern: Pattern::Var(supply.fresh("m", Type::Integer)), rhs: m };
+            let Pattern::Var(columns) = &m.pattern else { panic!("it is a variable") };
+            let [n, columns] = [Expr::var(&n), Expr::var(columns)];
+            let longest = longer(n.clone(), columns);
+            let rows = Binding { pattern: Pattern::Var(n.as_var().expect("it is a variable").clone()), rhs: Expr::prim(Prim::Size, [part.clone()]) };
+            let width = Expr::integer(8 * LINES * scalars(element));
+            Expr::block(vec![rows, m], Expr::prim(Prim::Mul, [width, longest]))
         }
         _ => bytes(part, supply),
     };

@@ -125,7 +125,7 @@ impl Seen<'_> {
                 self.value(result)
             }
             Kind::App(op, args) => match self.application(op, args) {
-                // Of a change of rows there is no log.
+                // Of a change of tensors there is a log if they are rows of one size: they are a matrix (`flatten_rows`).
                 Is::Changed if !is_flat(e.ty()) => Is::Other,
                 is => is,
             },
@@ -202,10 +202,11 @@ impl Seen<'_> {
     }
 }
 
-/// Returns whether all tensors in a type are of numbers.
+/// Returns whether all tensors in a type are of numbers, or vectors of such vectors.
 fn is_flat(ty: &Type) -> bool {
     match ty {
         Type::Tuple(parts) => parts.iter().all(is_flat),
+        Type::Tensor(1, element) if matches!(&**element, Type::Tensor(1, _)) => is_flat(element),
         Type::Tensor(_, element) => element.has_fixed_shape(),
         _ => true,
     }
