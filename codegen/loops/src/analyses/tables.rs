@@ -39,6 +39,27 @@ pub struct Start {
     pub loads: FxHashMap<Local, Size>,
     /// The parameters that are tables: how many rows they have, and of which size.
     pub tables: FxHashMap<Local, [Size; 2]>,
+    /// How many elements other parameters have.
+    pub lengths: FxHashMap<Local, Size>,
+}
+
+impl Start {
+    /// Returns what is known where a function starts, but for its tables.
+    pub fn of(function: &Function) -> Start {
+        let size = |a: &Operand| match a {
+            Operand::Integer(n) => Some(Size::Number(*n)),
+            a => a.local().map(Size::Known),
+        };
+        let length = |sizes: &Vec<Operand>| {
+            let sizes = sizes.iter().map(size).collect::<Option<Vec<Size>>>()?;
+            sizes.into_iter().reduce(|a, b| Size::Made(Op::Count, vec![a, b]))
+        };
+        Start {
+            locals: function.params.iter().copied().collect(),
+            lengths: function.extents.iter().filter_map(|(x, sizes)| Some((*x, length(sizes)?))).collect(),
+            ..Start::default()
+        }
+    }
 }
 
 /// The number of a class of buffers.
@@ -91,7 +112,9 @@ pub struct Class {
     pub params: Vec<Local>,
     /// Whether a loop carries them and makes others of them.
     pub is_made_anew: bool,
-    /// Whether more may happen to them than is known.
+    /// Whether some of them are the caller's, who knows what is in them.
+    pub is_foreign: bool,
+    /// Whether more may happen to them than is known, or their sizes are not.
     pub is_opaque: bool,
 }
 
@@ -123,12 +146,7 @@ impl<'a> Tables<'a> {
             computed: FxHashMap::default(),
             loaded: FxHashMap::default(),
         };
-        for x in &function.params {
-            let is_table = finder.is_buffer(*x) && !finder.is_scalars(*x);
-            if is_table && !start.tables.contains_key(x) {
-                finder.hide_local(*x);
-            }
-        }
+        function.params.iter().filter(|x| finder.is_buffer(**x)).copied().collect::<Vec<_>>().into_iter().for_each(|x| finder.see_param(x));
         for stmt in before {
             if let Stmt::Let(x, op, args) = stmt {
                 finder.computed.insert(*x, (*op, args));
@@ -158,6 +176,9 @@ impl<'a> Tables<'a> {
     /// Returns how many rows the tables of a class may have, and what sizes the rows may have; None where that is not
     /// known.
     pub fn matrix(&self, id: ClassId) -> Option<[Vec<Size>; 2]> {
+        if self.class(id).is_foreign {
+            return None;
+        }
         let rows = self.counts(id)?;
         let sizes = self.counts(self.class(id).elements?)?;
         (!rows.is_empty() && !sizes.is_empty()).then_some([rows, sizes])
@@ -171,12 +192,12 @@ impl<'a> Tables<'a> {
         }
         let mut found = self.all(&class.counts)?;
         for param in &class.params {
-            let [rows, _] = self.start.tables.get(param)?;
-            add(&mut found, rows.clone());
+            let rows = self.start.tables.get(param).map(|[rows, _]| rows);
+            add(&mut found, self.again(rows.or_else(|| self.start.lengths.get(param))?));
         }
         for (param, [_, size]) in &self.start.tables {
             if self.of.get(param).and_then(|table| self.class(*table).elements) == Some(id) {
-                add(&mut found, size.clone());
+                add(&mut found, self.again(size));
             }
         }
         Some(found)
@@ -192,12 +213,12 @@ impl<'a> Tables<'a> {
     /// Returns the one number that is stored in the buffers of a class.
     pub fn number_in(&self, id: ClassId) -> Option<Size> {
         let class = self.class(id);
-        if class.is_opaque {
+        if class.is_opaque || class.is_foreign {
             return None;
         }
         let mut found = self.all(&class.stored)?;
         for param in &class.params {
-            add(&mut found, self.start.loads.get(param)?.clone());
+            add(&mut found, self.again(self.start.loads.get(param)?));
         }
         let [size] = &found[..] else { return None };
         Some(size.clone())
@@ -229,13 +250,13 @@ impl<'a> Tables<'a> {
                 {
                     let id = *self.of.get(b)?;
                     let class = self.class(id);
-                    if class.is_opaque {
+                    if class.is_opaque || class.is_foreign {
                         return None;
                     }
                     if classes.insert(id) {
                         waiting.extend(class.stored.iter().cloned());
                         for param in &class.params {
-                            add(&mut found, self.start.loads.get(param)?.clone());
+                            add(&mut found, self.again(self.start.loads.get(param)?));
                         }
                     }
                     continue;
@@ -244,6 +265,12 @@ impl<'a> Tables<'a> {
             add(&mut found, self.size(&a, &mut MOST_OPERATIONS.clone())?);
         }
         Some(found)
+    }
+
+    /// Returns a size as it is made at the start: by one name.
+    fn again(&self, size: &Size) -> Size {
+        let made = if let Size::Known(x) = size { self.size(&(*x).into(), &mut MOST_OPERATIONS.clone()) } else { None };
+        made.unwrap_or_else(|| size.clone())
     }
 
     /// Returns what a number is made of, if that is known at the start.
@@ -258,7 +285,7 @@ impl<'a> Tables<'a> {
             return Some(Size::Known(x));
         }
         if let Some(b) = self.loaded.get(&x) {
-            return self.start.loads.get(b).cloned();
+            return self.start.loads.get(b).map(|size| self.again(size));
         }
         let (op, args) = made?;
         let args = args.iter().map(|arg| self.size(arg, left)).collect::<Option<Vec<Size>>>()?;
@@ -276,12 +303,13 @@ fn add(found: &mut Vec<Size>, size: Size) {
 struct Node {
     parent: usize,
     elements: Option<usize>,
+    is_foreign: bool,
     is_opaque: bool,
 }
 
 impl Node {
     fn new(parent: usize) -> Node {
-        Node { parent, elements: None, is_opaque: false }
+        Node { parent, elements: None, is_foreign: false, is_opaque: false }
     }
 }
 
@@ -349,6 +377,7 @@ impl<'a> Finder<'a> {
             }
             self.nodes[j].parent = i;
             self.nodes[i].is_opaque |= self.nodes[j].is_opaque;
+            self.nodes[i].is_foreign |= self.nodes[j].is_foreign;
             match (self.nodes[i].elements, self.nodes[j].elements) {
                 (Some(a), Some(b)) => waiting.push((a, b)),
                 (None, elements) => self.nodes[i].elements = elements,
@@ -375,6 +404,20 @@ impl<'a> Finder<'a> {
     fn hide<'b>(&mut self, operands: impl IntoIterator<Item = &'b Operand>) {
         for x in operands.into_iter().filter_map(Operand::local) {
             self.hide_local(x);
+        }
+    }
+
+    /// What is in a parameter is the caller's. How large it is may be known of rows, but not of what is in them.
+    fn see_param(&mut self, x: Local) {
+        let (mut ty, mut node, mut depth) = (self.ty(x), x.0 as usize, 0);
+        while let Some(element) = ty.element() {
+            let root = self.root(node);
+            self.nodes[root].is_foreign = true;
+            self.nodes[root].is_opaque |= depth > usize::from(self.start.tables.contains_key(&x));
+            if element.as_scalar().is_none() {
+                node = self.elements(root);
+            }
+            (ty, depth) = (element, depth + 1);
         }
     }
 
@@ -508,7 +551,8 @@ impl<'a> Finder<'a> {
             let root = self.root(i);
             let elements = self.nodes[root].elements.map(|elements| ClassId(self.root(elements)));
             let class = classes.entry(ClassId(root)).or_default();
-            (class.elements, class.is_opaque) = (elements, self.nodes[root].is_opaque);
+            (class.elements, class.is_opaque, class.is_foreign) =
+                (elements, self.nodes[root].is_opaque, self.nodes[root].is_foreign);
             if i < self.function.locals.len() && self.is_buffer(Local(i as u32)) {
                 class.members.push(Local(i as u32));
                 of.insert(Local(i as u32), ClassId(root));

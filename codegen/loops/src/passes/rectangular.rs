@@ -81,7 +81,7 @@ fn unchanged_rows(function: &Function, aliases: &Aliases, summaries: &[Summary])
 
 /// Returns what is known at the start: rows have one size, if that is asked.
 fn start(function: &Function, all: &[Rows]) -> Start {
-    let mut start = Start { locals: function.params.iter().copied().collect(), ..Start::default() };
+    let mut start = Start::of(function);
     for Rows { count, sizes, rows } in all {
         start.loads.insert(*sizes, Size::OfRows(*sizes));
         start.tables.extend(rows.iter().map(|x| (*x, [Size::Known(*count), Size::OfRows(*sizes)])));

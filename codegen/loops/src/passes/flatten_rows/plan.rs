@@ -60,7 +60,7 @@ impl Plan {
 
 /// What is known where parameters are as they mostly are.
 fn start(function: &Function, body: &Block) -> Start {
-    let mut start = Start { locals: function.params.iter().copied().collect(), ..Start::default() };
+    let mut start = Start::of(function);
     if !std::ptr::eq(likely(body), body) {
         start.locals.extend(body.stmts[..body.stmts.len() - 1].iter().flat_map(Stmt::targets));
     }
@@ -73,7 +73,8 @@ fn start(function: &Function, body: &Block) -> Start {
             let size = function.row_sizes.iter().find(|(x, _)| x == row).and_then(|(_, size)| known(size));
             if let Some(size) = size {
                 start.loads.insert(rows.sizes, size.clone());
-                start.tables.insert(*row, [Size::Known(rows.count), size]);
+                let count = start.lengths.get(row).cloned().unwrap_or(Size::Known(rows.count));
+                start.tables.insert(*row, [count, size]);
             }
         }
     }

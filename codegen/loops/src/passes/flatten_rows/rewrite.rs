@@ -3,6 +3,7 @@
 use super::arms::in_one_loop;
 use super::keeps::{Keep, keeps};
 use super::plan::Plan;
+use crate::analyses::scopes::kept;
 use crate::analyses::tables::Size;
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use lm::term::Span;
@@ -97,7 +98,7 @@ fn sink_stores(block: &mut Block, plan: &Plan) {
 /// Returns where a result of the i-th statement is stored, and which one it is.
 fn to_sink(block: &Block, i: usize, counts: &FxHashMap<Local, usize>, plan: &Plan) -> Option<(usize, usize)> {
     let Stmt::If(xs, ..) = &block.stmts[i] else { return None };
-    if crate::analyses::scopes::kept(&block.stmts[i]).is_some() {
+    if kept(&block.stmts[i]).is_some() {
         return None;
     }
     for (at, stmt) in block.stmts.iter().enumerate().skip(i + 1) {
@@ -286,25 +287,33 @@ impl Flattener<'_> {
         keep.emit(&kept, &mut Builder { locals: self.locals }, span, out);
     }
 
-    /// Returns the rows that are made to be put into a table by the same block: they may lie there from the start.
-    fn direct_rows(&self, block: &Block) -> FxHashMap<Local, (Operand, Operand)> {
+    /// Returns the rows that are made to be put into a table by the same block: they may lie there from the start. A scope
+    /// may end before a row is put there; it stays where it is then.
+    fn direct_rows(&mut self, block: &Block) -> FxHashMap<Local, (Operand, Operand)> {
         let mut made: FxHashSet<Local> = FxHashSet::default();
-        let is_own = |t: &Operand| t.local().is_some_and(|t| self.plan.made.contains(&t));
+        let mut kept_rows: FxHashMap<Local, Local> = FxHashMap::default();
         let mut set: FxHashMap<Local, usize> = FxHashMap::default();
         let mut direct = FxHashMap::default();
         for (i, stmt) in block.stmts.iter().enumerate() {
             set.extend(stmt.targets().into_iter().map(|x| (x, i)));
             match stmt {
                 Stmt::Memory(Memory::Alloc { buffer, .. }) => drop(made.insert(*buffer)),
-                Stmt::Memory(Memory::Store(t, k, Operand::Local(row)))
-                    if self.matrix(t).is_some() && is_own(t) && made.contains(row) && !direct.contains_key(row) =>
-                {
+                Stmt::If(..) => kept_rows.extend(kept(stmt).map(|kept| (kept.result, kept.buffer))),
+                Stmt::Memory(Memory::Store(Operand::Local(table), k, Operand::Local(stored))) => {
+                    let row = kept_rows.get(stored).unwrap_or(stored);
+                    let is_own = self.plan.matrices.contains_key(table) && self.plan.made.contains(table);
+                    if !is_own || !made.contains(row) || direct.contains_key(row) {
+                        continue;
+                    }
                     let first = set[row];
-                    let is_set = |a: &Operand| a.local().is_none_or(|x| set.get(&x).is_none_or(|i| *i < first));
-                    let table = t.local().expect("a table is a local");
+                    let is_set = |x: Local| set.get(&x).is_none_or(|i| *i < first);
                     let others = block.stmts.iter().enumerate().skip(first).filter(|(j, _)| *j != i);
-                    if is_set(t) && is_set(k) && !others.clone().any(|(_, stmt)| stmt.mentions(table)) {
-                        direct.insert(*row, (t.clone(), k.clone()));
+                    if is_set(*table) && k.local().is_none_or(is_set) && !others.clone().any(|(_, stmt)| stmt.mentions(*table))
+                    {
+                        if stored != row {
+                            self.known.insert(*stored, (*row).into());
+                        }
+                        direct.insert(*row, ((*table).into(), k.clone()));
                     }
                 }
                 _ => {}
@@ -317,6 +326,7 @@ impl Flattener<'_> {
         stmt.operands_mut().into_iter().for_each(|a| *a = self.resolved(a));
         match &mut stmt {
             Stmt::For(_) => return self.rewrite_loop(stmt, out),
+            Stmt::If(xs, ..) if xs.len() == 1 && self.known.contains_key(&xs[0]) => return,
             Stmt::If(xs, _, then, other) => {
                 for arm in [&mut *then, &mut *other] {
                     self.rewrite(arm);
