@@ -163,7 +163,7 @@ fn the_derivative_is_the_same_however_few_states_it_keeps() {
 
 /// Each step of these programs (`tests/cases/few_elements`) changes a few elements of a state, in a way of its own. `work`
 /// is what the function does more of for four times the size, at most.
-const FEW_ELEMENTS: [(&str, u64); 23] = [
+const FEW_ELEMENTS: [(&str, u64); 26] = [
     ("cleared", 4),
     ("columns", 16),
     ("edit_distance", 16),
@@ -180,6 +180,9 @@ const FEW_ELEMENTS: [(&str, u64); 23] = [
     ("points", 4),
     ("prefix_sums", 4),
     ("relaxed", 4),
+    ("rows_eliminated", 4),
+    ("rows_factor", 64),
+    ("rows_walked", 4),
     ("running_sums", 4),
     ("servers", 4),
     ("smoothed", 4),

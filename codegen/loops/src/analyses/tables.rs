@@ -273,6 +273,12 @@ impl<'a> Tables<'a> {
         made.unwrap_or_else(|| size.clone())
     }
 
+    /// Returns the size that a number is, if it is one that is computed of what is known at the start.
+    pub fn computed(&self, x: Local) -> Option<Size> {
+        let made = self.size(&x.into(), &mut MOST_OPERATIONS.clone());
+        made.filter(|size| matches!(size, Size::Made(..)))
+    }
+
     /// Returns what a number is made of, if that is known at the start.
     fn size(&self, a: &Operand, left: &mut usize) -> Option<Size> {
         *left = left.checked_sub(1)?;

@@ -19,6 +19,7 @@ pub(super) fn in_one_loop(stmt: &Stmt, builder: &mut Builder) -> Option<Vec<Stmt
     }
     let mut out = vec![];
     let mut common = Common::default();
+    let [after_then, after_other] = [then_arm.after.to_vec(), other_arm.after.to_vec()];
     let mut inside = [then_arm, other_arm].map(|arm| {
         common.hoist(&arm.lets, &mut out);
         let mut body = Block { stmts: arm.loads, results: vec![] };
@@ -31,52 +32,69 @@ pub(super) fn in_one_loop(stmt: &Stmt, builder: &mut Builder) -> Option<Vec<Stmt
     for (_, body) in &mut inside {
         common.hoist_indices(body, &mut stmts);
     }
-    common.names.values().for_each(|x| debug_assert!(!common.names.contains_key(x)));
-    let [(looped, mut then_body), (_, mut other_body)] = inside;
+    let [(first, mut then_body), (second, mut other_body)] = inside;
+    // What one arm carries, the other one passes on.
+    let mut chosen = vec![];
+    let mut carried = vec![];
+    for (looped, takes_then) in [(first, true), (second, false)] {
+        for (i, (x, init)) in looped.carried.iter().enumerate() {
+            let info = builder.locals[x.0 as usize].clone();
+            chosen.push(builder.with(info));
+            carried.push((*x, common.renamed(std::slice::from_ref(init)).remove(0)));
+            let [next, stays] = [looped.body.results[i].clone(), (*x).into()];
+            then_body.results.push(if takes_then { next.clone() } else { stays.clone() });
+            other_body.results.push(if takes_then { stays } else { next });
+        }
+    }
     [&mut then_body, &mut other_body].into_iter().for_each(|body| body.rename(&common.names));
+    let nexts: Vec<Operand> = chosen.iter().map(|x| (*x).into()).collect();
     let same_store = match (then_body.stmts.last(), other_body.stmts.last()) {
         (Some(Stmt::Memory(Memory::Store(b, i, x))), Some(Stmt::Memory(Memory::Store(c, j, y)))) => {
             (b.same(c) && i.same(j)).then(|| (b.clone(), i.clone(), [x.clone(), y.clone()]))
         }
         _ => None,
     };
-    if let Some((b, i, [x, y])) = same_store {
+    let store = same_store.map(|(b, i, [x, y])| {
         let ty = b.ty(builder.locals).element().expect("it stores in a buffer");
-        let chosen = builder.local(ty);
+        chosen.push(builder.local(ty));
         for (body, value) in [(&mut then_body, x), (&mut other_body, y)] {
             body.stmts.pop();
             body.results.push(value);
         }
-        stmts.push(Stmt::If(vec![chosen], condition.clone(), then_body, other_body));
-        stmts.push(Stmt::Memory(Memory::Store(b, i, chosen.into())));
-    } else {
-        stmts.push(Stmt::If(vec![], condition.clone(), then_body, other_body));
-    }
-    out.push(Stmt::loop_over(index, [looped.from.clone(), looped.to.clone()], stmts));
-    if !xs.is_empty() {
-        let arms = [then, other].map(|arm| {
-            let mut arm = Block { stmts: vec![], results: arm.results.clone() };
-            arm.rename(&common.names);
-            arm
-        });
-        let [then, other] = arms;
+        Stmt::Memory(Memory::Store(b, i, chosen[chosen.len() - 1].into()))
+    });
+    stmts.push(Stmt::If(chosen, condition.clone(), then_body, other_body));
+    stmts.extend(store);
+    let results = first.results.iter().chain(&second.results).copied().collect();
+    let body = Block { stmts, results: nexts };
+    let looped = For { results, index, carried, body, ..first.clone() };
+    out.push(Stmt::For(Box::new(looped)));
+    let after = [(then, after_then), (other, after_other)].map(|(arm, stmts)| {
+        let mut after = Block { stmts, results: arm.results.clone() };
+        after.rename(&common.names);
+        after
+    });
+    if !xs.is_empty() || after.iter().any(|block| !block.stmts.is_empty()) {
+        let [then, other] = after;
         out.push(Stmt::If(xs.clone(), condition.clone(), then, other));
     }
     Some(out)
 }
 
-/// An arm that ends with a loop.
+/// An arm with a loop.
 struct Arm<'a> {
     lets: Vec<Stmt>,
     /// The rows that are loaded.
     loads: Vec<Stmt>,
     looped: &'a For,
+    after: &'a [Stmt],
 }
 
 impl Arm<'_> {
     fn of(block: &Block) -> Option<Arm<'_>> {
-        let (Stmt::For(looped), before) = block.stmts.split_last()? else { return None };
-        if !looped.carried.is_empty() || looped.lanes != 1 || looped.on_threads {
+        let at = block.stmts.iter().position(|stmt| matches!(stmt, Stmt::For(_)))?;
+        let (before, [Stmt::For(looped), after @ ..]) = block.stmts.split_at(at) else { return None };
+        if looped.lanes != 1 || looped.jam != 1 || looped.on_threads {
             return None;
         }
         let (mut lets, mut loads) = (vec![], vec![]);
@@ -88,9 +106,14 @@ impl Arm<'_> {
             }
         }
         let loaded: FxHashSet<Local> = loads.iter().flat_map(Stmt::targets).collect();
-        let uses = |a: &&Operand| a.local().is_some_and(|x| loaded.contains(&x));
-        let is_apart = !lets.iter().flat_map(Stmt::operands).any(|a| uses(&a)) && !block.results.iter().any(|a| uses(&a));
-        is_apart.then_some(Arm { lets, loads, looped })
+        let is_loaded = |a: &Operand| a.local().is_some_and(|x| loaded.contains(&x));
+        let mut uses = lets.iter().flat_map(Stmt::operands).any(is_loaded)
+            || block.results.iter().any(is_loaded)
+            || looped.carried.iter().any(|(_, init)| is_loaded(init))
+            || after.iter().any(|stmt| loaded.iter().any(|x| stmt.mentions(*x)));
+        // Others do not know what it carries.
+        uses |= after.iter().any(|stmt| matches!(stmt, Stmt::For(_)) || stmt.uses_arena());
+        (!uses).then_some(Arm { lets, loads, looped, after })
     }
 }
 

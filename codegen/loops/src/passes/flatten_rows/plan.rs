@@ -20,6 +20,10 @@ pub(super) struct Plan {
     pub(super) outer: FxHashSet<Local>,
     /// The buffers that have one number throughout; they go. So do tables of them.
     pub(super) numbers: FxHashMap<Local, Option<Size>>,
+    /// The sizes that are computed before the block.
+    pub(super) before: Vec<(Size, Local)>,
+    /// The sizes that are computed in it: those that the shapes have may be computed at its start.
+    pub(super) computed: Vec<(Local, Size)>,
     /// How many elements the results have that are such buffers.
     pub(super) lengths: FxHashMap<Local, Size>,
 }
@@ -54,7 +58,14 @@ impl Plan {
         if !uses.flat.keys().any(|id| tables.class(*id).is_made_anew) {
             return None;
         }
-        Some(uses.plan(&ids))
+        let mut plan = uses.plan(&ids);
+        let lets = |stmts: &[Stmt]| -> Vec<(Local, Size)> {
+            let targets = stmts.iter().filter(|stmt| matches!(stmt, Stmt::Let(..))).flat_map(Stmt::targets);
+            targets.filter_map(|x| Some((x, tables.computed(x)?))).collect()
+        };
+        plan.before = lets(before).into_iter().map(|(x, size)| (size, x)).collect();
+        block.visit(&mut |stmt| plan.computed.extend(lets(std::slice::from_ref(stmt))));
+        Some(plan)
     }
 }
 
@@ -251,6 +262,8 @@ impl Uses<'_> {
             made: FxHashSet::default(),
             outer: FxHashSet::default(),
             numbers: FxHashMap::default(),
+            before: vec![],
+            computed: vec![],
             lengths: FxHashMap::default(),
         };
         let mut flat: Vec<(&ClassId, &[Size; 2])> = self.flat.iter().collect();

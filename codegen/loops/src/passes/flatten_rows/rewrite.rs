@@ -127,7 +127,8 @@ impl Flattener<'_> {
 
     /// Computes the sides, and copies parameters.
     fn begin(&mut self, out: &mut Vec<Stmt>) {
-        let mut made = vec![];
+        let mut made: Vec<(Size, Operand)> =
+            self.plan.before.iter().map(|(size, x)| (size.clone(), (*x).into())).collect();
         for [rows, size] in &self.plan.shapes {
             let [rows, size] = [rows, size].map(|size| self.compute(size, &mut made, out));
             let count = self.builder().op(Op::Count, [rows.clone(), size.clone()], out);
@@ -153,6 +154,10 @@ impl Flattener<'_> {
         for (x, number) in numbers {
             let number = self.compute(&number, &mut made, out);
             self.numbers.insert(x, number);
+        }
+        for (x, size) in &self.plan.computed {
+            let done = made.iter().find(|(other, _)| other == size);
+            self.known.extend(done.map(|(_, value)| (*x, value.clone())));
         }
     }
 
@@ -345,6 +350,7 @@ impl Flattener<'_> {
                     return out.extend(stmts);
                 }
             }
+            Stmt::Let(x, ..) if self.known.contains_key(x) => return,
             Stmt::Let(x, Op::Below, args) if self.inside.iter().any(|(i, n)| args[0].same(i) && args[1].same(n)) => {
                 self.known.insert(*x, Operand::Bool(true));
                 return;
@@ -570,13 +576,30 @@ impl Flattener<'_> {
             let Some(x) = block.results[i].local() else { continue };
             let table = match (self.matrix(&x.into()), self.plan.numbers.contains_key(&x), done.get(&x)) {
                 (_, _, Some(table)) => *table,
-                (Some(shape), ..) => self.table(x, shape, block),
+                (Some(shape), ..) => {
+                    let matrix = self.copy_of_loaded(x, shape, block);
+                    self.table(matrix, shape, block)
+                }
                 (None, true, None) => self.table_of_number(x, block),
                 (None, false, None) => continue,
             };
             done.insert(x, table);
             block.results[i] = table.into();
         }
+    }
+
+    /// A state that is one of many may be another one later, where all are updates of one: its rows are copied.
+    fn copy_of_loaded(&mut self, x: Local, shape: usize, block: &mut Block) -> Local {
+        let loads = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(y, ..)) if *y == x);
+        if !block.stmts.iter().any(loads) {
+            return x;
+        }
+        let ty = self.ty(x);
+        let copy = self.builder().local(ty);
+        let count = self.shapes[shape].count.clone();
+        block.stmts.push(self.alloc(copy, count.clone()));
+        block.stmts.push(Stmt::Memory(Memory::Move { to: copy.into(), from: x.into(), count }));
+        copy
     }
 
     fn table(&mut self, matrix: Local, shape: usize, block: &mut Block) -> Local {
