@@ -124,12 +124,12 @@ impl Uses<'_> {
                 .iter()
                 .filter(|id| !self.numbers.contains_key(id) && !self.tables.class(**id).is_opaque)
                 .filter(|id| self.tables.class(**id).elements.is_some_and(|inner| self.numbers.contains_key(&inner)))
-                .filter(|id| !self.flat.contains_key(id))
                 .copied()
                 .collect();
             if more.is_empty() {
                 return;
             }
+            more.iter().for_each(|id| drop(self.flat.remove(id)));
             self.numbers.extend(more.into_iter().map(|id| (id, None)));
         }
     }
