@@ -163,12 +163,13 @@ fn the_derivative_is_the_same_however_few_states_it_keeps() {
 
 /// Each step of these programs (`tests/cases/few_elements`) changes a few elements of a state, in a way of its own. `work`
 /// is what the function does more of for four times the size, at most.
-const FEW_ELEMENTS: [(&str, u64); 26] = [
+const FEW_ELEMENTS: [(&str, u64); 27] = [
     ("cleared", 4),
     ("columns", 16),
     ("edit_distance", 16),
     ("filtered", 4),
     ("filters", 4),
+    ("first_row", 4),
     ("gauss_seidel", 4),
     ("gibbs", 4),
     ("graph", 4),

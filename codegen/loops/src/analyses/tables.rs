@@ -146,7 +146,14 @@ impl<'a> Tables<'a> {
             computed: FxHashMap::default(),
             loaded: FxHashMap::default(),
         };
-        function.params.iter().filter(|x| finder.is_buffer(**x)).copied().collect::<Vec<_>>().into_iter().for_each(|x| finder.see_param(x));
+        function
+            .params
+            .iter()
+            .filter(|x| finder.is_buffer(**x))
+            .copied()
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|x| finder.see_param(x));
         for stmt in before {
             if let Stmt::Let(x, op, args) = stmt {
                 finder.computed.insert(*x, (*op, args));
@@ -542,11 +549,7 @@ impl<'a> Finder<'a> {
                 self.hide_local(*x);
                 self.hide([b]);
             }
-            Memory::Mark(_)
-            | Memory::Release(_)
-            | Memory::Above(..)
-            | Memory::Before(..)
-            | Memory::Slide(..) => {}
+            Memory::Mark(_) | Memory::Release(_) | Memory::Above(..) | Memory::Before(..) | Memory::Slide(..) => {}
         }
     }
 

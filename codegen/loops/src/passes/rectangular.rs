@@ -53,6 +53,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
             let tables = Tables::of(function, &[], &function.body, &start);
             alike.extend(sizes_of_states(function, &tables));
             alike.extend(sizes_of_tables(function, &tables, &mut wanted));
+            alike.iter().flat_map(|Alike { size, other }| [size, other]).for_each(|size| see_rows(size, &mut wanted));
         }
         let is_wanted = |rows: &Rows| wanted.contains(&rows.sizes) || looks_at_all(function, rows);
         let rows: Vec<Rows> = all.into_iter().filter(is_wanted).collect();
@@ -159,15 +160,22 @@ fn sizes_of_tables(function: &Function, tables: &Tables, wanted: &mut FxHashSet<
         if sides.iter().any(|sizes| !sizes[1..].iter().all(is_asked)) {
             continue;
         }
-        for size in sides.iter().flatten() {
-            wanted.extend(if let Size::OfRows(sizes) = size { Some(*sizes) } else { None });
-        }
+        sides.iter().flatten().for_each(|size| see_rows(size, wanted));
         let alike = |sizes: &Vec<Size>| -> Vec<Alike> {
             sizes[1..].iter().map(|size| Alike { size: size.clone(), other: sizes[0].clone() }).collect()
         };
         found.extend(sides.iter().flat_map(alike));
     }
     found
+}
+
+/// Notes the buffers of sizes of rows that a size is made of.
+fn see_rows(size: &Size, wanted: &mut FxHashSet<Local>) {
+    match size {
+        Size::OfRows(sizes) => drop(wanted.insert(*sizes)),
+        Size::Made(_, args) => args.iter().for_each(|arg| see_rows(arg, wanted)),
+        Size::Known(_) | Size::Number(_) => {}
+    }
 }
 
 /// Returns the parameter that a size is.

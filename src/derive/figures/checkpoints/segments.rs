@@ -271,7 +271,10 @@ fn kept_bytes(x: &Expr, dimensions: &[usize], supply: &mut Supply) -> Expr {
             let Pattern::Var(columns) = &m.pattern else { panic!("it is a variable") };
             let [n, columns] = [Expr::var(&n), Expr::var(columns)];
             let longest = longer(n.clone(), columns);
-            let rows = Binding { pattern: Pattern::Var(n.as_var().expect("it is a variable").clone()), rhs: Expr::prim(Prim::Size, [part.clone()]) };
+            let rows = Binding {
+                pattern: Pattern::Var(n.as_var().expect("it is a variable").clone()),
+                rhs: Expr::prim(Prim::Size, [part.clone()]),
+            };
             let width = Expr::integer(8 * LINES * scalars(element));
             Expr::block(vec![rows, m], Expr::prim(Prim::Mul, [width, longest]))
         }

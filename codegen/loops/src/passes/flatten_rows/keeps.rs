@@ -86,7 +86,13 @@ fn keep(block: &Block, slide: usize, piece: &Operand, mark: &Operand) -> Option<
 
 impl Keep {
     /// Makes the end of a scope that keeps these buffers, none of which is a table; each has so many elements.
-    pub(super) fn emit(&self, kept: &[(Local, Local, Operand)], builder: &mut Builder, span: Span, out: &mut Vec<Stmt>) {
+    pub(super) fn emit(
+        &self,
+        kept: &[(Local, Local, Operand)],
+        builder: &mut Builder,
+        span: Span,
+        out: &mut Vec<Stmt>,
+    ) {
         out.extend(self.rest.iter().cloned());
         let release = Stmt::Memory(Memory::Release(self.mark.clone()));
         let [(first, to, count), rest @ ..] = kept else { return out.push(release) };

@@ -3,7 +3,7 @@
 use super::keeps::{Keep, keeps};
 use super::likely;
 use crate::analyses::tables::{ClassId, Size, Start, Tables, vectors_of_rows};
-use crate::ir::{Block, Function, Local, Memory, Operand, Stmt, Ty};
+use crate::ir::{Block, Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What becomes of the buffers of a function.
@@ -40,7 +40,9 @@ impl Plan {
             ty.and_then(Ty::element).and_then(Ty::element).is_some_and(|ty| ty.as_scalar().is_some())
         };
         let shape = |id: ClassId| match tables.matrix(id)? {
-            [rows, sizes] if rows.len() == 1 && sizes.len() == 1 => Some([rows[0].clone(), sizes[0].clone()]),
+            [rows, sizes] if rows.len() == 1 && sizes.len() == 1 && is_natural(function, &sizes[0]) => {
+                Some([rows[0].clone(), sizes[0].clone()])
+            }
             _ => None,
         };
         let ids: Vec<ClassId> = tables.classes().into_iter().map(|(id, _)| id).collect();
@@ -66,6 +68,18 @@ impl Plan {
         plan.before = lets(before).into_iter().map(|(x, size)| (size, x)).collect();
         block.visit(&mut |stmt| plan.computed.extend(lets(std::slice::from_ref(stmt))));
         Some(plan)
+    }
+}
+
+/// Returns whether it is known before the checks of a program that rows can have the size. How many rows there are is
+/// checked before the table is made.
+fn is_natural(function: &Function, size: &Size) -> bool {
+    match size {
+        Size::Known(x) => function.locals[x.0 as usize].is_size,
+        Size::Number(n) => *n >= 0,
+        Size::OfRows(_) => true,
+        Size::Made(Op::AddI, args) => args.iter().all(|arg| is_natural(function, arg)),
+        Size::Made(..) => false,
     }
 }
 
@@ -109,7 +123,7 @@ impl Uses<'_> {
             let class = self.tables.class(*id);
             let is_integers = class.members.first().is_some_and(|x| {
                 let ty = self.function.locals[x.0 as usize].ty;
-                ty == crate::ir::Scalar::Integer.ty().buffer()
+                ty == Scalar::Integer.ty().buffer()
             });
             if is_integers
                 && !class.counts.is_empty()
@@ -205,13 +219,11 @@ impl Uses<'_> {
             let id = uses.class(&x.into());
             id.is_some_and(|id| uses.flat.contains_key(&id) || uses.numbers.contains_key(&id))
         };
-        let is_scalars = |x: Local| {
-            self.function.locals[x.0 as usize].ty.element().is_some_and(|ty| ty.as_scalar().is_some())
-        };
+        let is_scalars =
+            |x: Local| self.function.locals[x.0 as usize].ty.element().is_some_and(|ty| ty.as_scalar().is_some());
         let concerns = keep.kept.iter().any(|kept| is_done(self, kept.from));
-        let suits = keep.kept.iter().all(|kept| {
-            is_done(self, kept.from) || is_scalars(kept.from) && kept.count.is_some()
-        });
+        let suits =
+            keep.kept.iter().all(|kept| is_done(self, kept.from) || is_scalars(kept.from) && kept.count.is_some());
         if !concerns || suits {
             return false;
         }
@@ -228,12 +240,18 @@ impl Uses<'_> {
                 Memory::Move { to, from, .. } => {
                     let is_number = self.class(to).is_some_and(|id| self.numbers.contains_key(&id));
                     let outer = [to, from].into_iter().filter(|a| {
-                        self.class(a).and_then(|id| self.tables.class(id).elements).is_some_and(|inner| self.flat.contains_key(&inner))
+                        self.class(a)
+                            .and_then(|id| self.tables.class(id).elements)
+                            .is_some_and(|inner| self.flat.contains_key(&inner))
                     });
                     if is_number { vec![] } else { outer.collect() }
                 }
                 Memory::Zero(b, _) => {
-                    if self.class(b).is_some_and(|id| self.numbers.contains_key(&id)) { vec![] } else { vec![b] }
+                    if self.class(b).is_some_and(|id| self.numbers.contains_key(&id)) {
+                        vec![]
+                    } else {
+                        vec![b]
+                    }
                 }
                 memory => memory.operands(),
             },
@@ -286,7 +304,8 @@ impl Uses<'_> {
         let mut inner: FxHashSet<ClassId> = self.flat.keys().copied().collect();
         loop {
             let is_outer = |id: &&ClassId| {
-                !inner.contains(id) && self.tables.class(**id).elements.is_some_and(|elements| inner.contains(&elements))
+                !inner.contains(id)
+                    && self.tables.class(**id).elements.is_some_and(|elements| inner.contains(&elements))
             };
             let outer: Vec<ClassId> = ids.iter().filter(is_outer).copied().collect();
             if outer.is_empty() {
@@ -328,7 +347,9 @@ impl Writes {
                 if let Memory::Store(Operand::Local(t), _, Operand::Local(row)) = memory {
                     self.stored.push((*t, *row, self.count, depth));
                 }
-                if let Memory::Store(b, ..) | Memory::Add(b, ..) | Memory::Zero(b, _) | Memory::Move { to: b, .. } = memory {
+                if let Memory::Store(b, ..) | Memory::Add(b, ..) | Memory::Zero(b, _) | Memory::Move { to: b, .. } =
+                    memory
+                {
                     let at = (self.count, depth);
                     b.local().into_iter().for_each(|b| self.written.entry(b).or_default().push(at));
                 }

@@ -109,7 +109,11 @@ fn to_sink(block: &Block, i: usize, counts: &FxHashMap<Local, usize>, plan: &Pla
                 let sets = |a: &Operand| {
                     a.local().is_some_and(|x| block.stmts[i..at].iter().any(|stmt| stmt.targets().contains(&x)))
                 };
-                if is_matrix && let Some(j) = j && !sets(t) && !sets(k) {
+                if is_matrix
+                    && let Some(j) = j
+                    && !sets(t)
+                    && !sets(k)
+                {
                     return Some((at, j));
                 }
             }
@@ -313,7 +317,9 @@ impl Flattener<'_> {
                     let first = set[row];
                     let is_set = |x: Local| set.get(&x).is_none_or(|i| *i < first);
                     let others = block.stmts.iter().enumerate().skip(first).filter(|(j, _)| *j != i);
-                    if is_set(*table) && k.local().is_none_or(is_set) && !others.clone().any(|(_, stmt)| stmt.mentions(*table))
+                    if is_set(*table)
+                        && k.local().is_none_or(is_set)
+                        && !others.clone().any(|(_, stmt)| stmt.mentions(*table))
                     {
                         if stored != row {
                             self.known.insert(*stored, (*row).into());
@@ -432,7 +438,9 @@ impl Flattener<'_> {
         }
         let (to, count) = (to.clone(), count.clone());
         match loaded {
-            None if !adds && to.ty(self.locals).element()?.zero()?.same(value) => Some(Stmt::Memory(Memory::Zero(to, count))),
+            None if !adds && to.ty(self.locals).element()?.zero()?.same(value) => {
+                Some(Stmt::Memory(Memory::Zero(to, count)))
+            }
             Some((x, from)) if value.local() == Some(x) && self.matrix(from) == Some(shape) => {
                 let from = from.clone();
                 Some(if adds { self.add_all(to, from, count) } else { Stmt::Memory(Memory::Move { to, from, count }) })
@@ -538,9 +546,7 @@ impl Flattener<'_> {
                     return None;
                 }
                 let count = match self.matrix(&to) {
-                    Some(shape) if count.same(&self.shapes[shape].rows) => {
-                        self.shapes[shape].count.clone()
-                    }
+                    Some(shape) if count.same(&self.shapes[shape].rows) => self.shapes[shape].count.clone(),
                     Some(shape) => {
                         let size = self.shapes[shape].size.clone();
                         self.builder().op(Op::Count, [count, size], out)
