@@ -365,7 +365,7 @@ impl Flattener<'_> {
                 self.known.insert(*x, Operand::Bool(true));
                 return;
             }
-            Stmt::Check { condition, .. } if matches!(condition, Operand::Bool(true)) => return,
+            Stmt::Check { condition: Operand::Bool(true), .. } => return,
             Stmt::Memory(memory) => match self.rewrite_memory(memory.clone(), direct, out) {
                 Some(changed) => *memory = changed,
                 None => return,
