@@ -78,10 +78,26 @@ fn keep(block: &Block, slide: usize, piece: &Operand, mark: &Operand) -> Option<
         }
         end += 1;
     }
+    let set: Vec<Local> = rest.iter().flat_map(Stmt::targets).collect();
+    let inner: Vec<Local> = stmts[start..end].iter().flat_map(Stmt::blocks).flat_map(targets).collect();
+    // What is counted is known outside of the arms that copy.
+    let is_known = |kept: &Kept| {
+        kept.count.as_ref().and_then(Operand::local).is_none_or(|n| set.contains(&n) || !inner.contains(&n))
+    };
+    let is_free = rest.iter().all(|stmt| own.iter().chain(&inner).all(|x| set.contains(x) || !stmt.mentions(*x)));
+    if !is_free || !kept.iter().all(is_known) {
+        return None;
+    }
     let others = stmts.iter().enumerate().filter(|(i, _)| !(start..end).contains(i)).map(|(_, stmt)| stmt);
     let is_apart = others.clone().all(|stmt| own.iter().all(|x| !stmt.mentions(*x)));
     let yields_none = block.results.iter().all(|a| !a.local().is_some_and(|x| own.contains(&x)));
     (is_apart && yields_none).then(|| Keep { range: [start, end], mark: mark.clone(), kept, rest })
+}
+
+fn targets(block: &Block) -> Vec<Local> {
+    let mut found = vec![];
+    block.visit(&mut |stmt| found.extend(stmt.targets().into_iter().chain(stmt.bound())));
+    found
 }
 
 impl Keep {

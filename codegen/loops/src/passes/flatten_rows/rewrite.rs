@@ -296,6 +296,16 @@ impl Flattener<'_> {
         keep.emit(&kept, &mut Builder { locals: self.locals }, span, out);
     }
 
+    /// Returns whether a number is that of a row, without a check: the index of a loop over all rows, or a constant.
+    fn is_row_of(&self, table: Local, k: &Operand) -> bool {
+        let Some(shape) = self.plan.matrices.get(&table) else { return false };
+        let rows = &self.shapes[*shape].rows;
+        match (k, rows) {
+            (Operand::Integer(k), Operand::Integer(n)) => 0 <= *k && k < n,
+            _ => self.inside.iter().any(|(i, n)| i.same(k) && n.same(rows)),
+        }
+    }
+
     /// Returns the rows that are made to be put into a table by the same block: they may lie there from the start. A scope
     /// may end before a row is put there; it stays where it is then.
     fn direct_rows(&mut self, block: &Block) -> FxHashMap<Local, (Operand, Operand)> {
@@ -318,7 +328,7 @@ impl Flattener<'_> {
                     let is_set = |x: Local| set.get(&x).is_none_or(|i| *i < first);
                     let others = block.stmts.iter().enumerate().skip(first).filter(|(j, _)| *j != i);
                     if is_set(*table)
-                        && k.local().is_none_or(is_set)
+                        && self.is_row_of(*table, k)
                         && !others.clone().any(|(_, stmt)| stmt.mentions(*table))
                     {
                         if stored != row {
