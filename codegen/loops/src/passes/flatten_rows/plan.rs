@@ -221,6 +221,18 @@ impl Uses<'_> {
         };
         let is_scalars =
             |x: Local| self.function.locals[x.0 as usize].ty.element().is_some_and(|ty| ty.as_scalar().is_some());
+        // What is in a table that is kept is copied with it, row by row.
+        let mut inside: Vec<ClassId> = keep.kept.iter().filter_map(|kept| self.class(&kept.from.into())).collect();
+        inside.retain(|id| !self.flat.contains_key(id) && !self.numbers.contains_key(id));
+        let mut changed = false;
+        while let Some(id) = inside.pop() {
+            let Some(elements) = self.tables.class(id).elements else { continue };
+            changed |= self.flat.remove(&elements).is_some();
+            inside.push(elements);
+        }
+        if changed {
+            return true;
+        }
         let concerns = keep.kept.iter().any(|kept| is_done(self, kept.from));
         let suits =
             keep.kept.iter().all(|kept| is_done(self, kept.from) || is_scalars(kept.from) && kept.count.is_some());
