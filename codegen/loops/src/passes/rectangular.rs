@@ -26,8 +26,8 @@
 
 use super::pass::ModuleCx;
 use crate::analyses::alias::{Aliases, Summary};
-use crate::analyses::tables::{Rows, Size, Start, Tables, vectors_of_rows};
-use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
+use crate::analyses::tables::{Computed, Rows, Size, Start, Tables, vectors_of_rows};
+use crate::ir::{Block, Builder, For, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Version;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -202,7 +202,12 @@ fn outermost_loops(block: &Block) -> Vec<&For> {
 
 fn two_versions(function: &mut Function, rows: &[Rows], alike: &[Alike], slow: FunId) {
     let mut fast = std::mem::take(&mut function.body);
-    let mut asker = Asker { locals: &mut function.locals, stmts: vec![], made: vec![], rows: FxHashMap::default() };
+    let mut asker = Asker {
+        locals: &mut function.locals,
+        stmts: vec![],
+        computed: Computed::default(),
+        rows: FxHashMap::default(),
+    };
     let mut all = Operand::Bool(true);
     let mut sizes = FxHashMap::default();
     let mut row_sizes = Vec::new();
@@ -273,28 +278,21 @@ fn new(locals: &mut Vec<LocalInfo>, info: LocalInfo) -> Local {
 struct Asker<'a> {
     locals: &'a mut Vec<LocalInfo>,
     stmts: Vec<Stmt>,
-    /// Sizes that are computed already, each one once: it is known by one name.
-    made: Vec<(Size, Operand)>,
+    computed: Computed,
     /// The size of the rows, by the buffers of their sizes.
     rows: FxHashMap<Local, Operand>,
 }
 
 impl Asker<'_> {
     fn compute(&mut self, size: &Size, known: &FxHashMap<Local, Operand>) -> Operand {
-        match size {
+        let Asker { locals, stmts, computed, rows } = self;
+        let given = |size: &Size| match size {
             Size::Known(x) => resolved(&Operand::Local(*x), known),
-            Size::OfRows(sizes) => resolved(&self.rows[sizes], known),
-            Size::Number(n) => Operand::Integer(*n),
-            Size::Made(op, args) => {
-                if let Some((_, done)) = self.made.iter().find(|(other, _)| other == size) {
-                    return done.clone();
-                }
-                let args: Vec<Operand> = args.iter().map(|arg| self.compute(arg, known)).collect();
-                let value = self.op(*op, args);
-                self.made.push((size.clone(), value.clone()));
-                value
-            }
-        }
+            Size::OfRows(sizes) => resolved(&rows[sizes], known),
+            size => panic!("{size:?} is computed"),
+        };
+        let mut builder = Builder { locals };
+        computed.operand(size, &given, &mut |op, args| builder.op(op, args, stmts))
     }
 
     fn local(&mut self, scalar: Scalar, is_size: bool) -> Local {

@@ -13,7 +13,10 @@
 mod arms;
 mod keeps;
 mod plan;
+mod results;
 mod rewrite;
+mod sink;
+mod whole;
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Op, Operand, Stmt};

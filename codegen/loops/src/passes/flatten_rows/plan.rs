@@ -194,7 +194,7 @@ impl Uses<'_> {
             changed |= self.check_keep(keep);
         }
         let is_kept = |i: usize| keeps.iter().any(|keep| keep.range[0] <= i && i < keep.range[1]);
-        for (_, stmt) in block.stmts.iter().enumerate().filter(|(i, _)| !is_kept(*i)) {
+        for stmt in block.stmts.iter().enumerate().filter(|(i, _)| !is_kept(*i)).map(|(_, stmt)| stmt) {
             changed |= self.check_stmt(stmt);
             for inner in stmt.blocks() {
                 changed |= self.check_block(inner)?;

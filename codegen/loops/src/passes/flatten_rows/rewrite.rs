@@ -3,27 +3,29 @@
 use super::arms::in_one_loop;
 use super::keeps::{Keep, keeps};
 use super::plan::Plan;
+use super::sink::sink_stores;
 use crate::analyses::scopes::kept;
-use crate::analyses::tables::Size;
+use crate::analyses::tables::{Computed, Size};
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use lm::term::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A matrix's sides, and how many elements it has.
-struct Shape {
-    rows: Operand,
-    size: Operand,
-    count: Operand,
+pub(super) struct Shape {
+    pub(super) rows: Operand,
+    pub(super) size: Operand,
+    pub(super) count: Operand,
 }
 
-struct Flattener<'a> {
-    plan: &'a Plan,
-    locals: &'a mut Vec<LocalInfo>,
-    shapes: Vec<Shape>,
+pub(super) struct Flattener<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) locals: &'a mut Vec<LocalInfo>,
+    pub(super) shapes: Vec<Shape>,
+    sizes: Computed,
     /// The rows that are parts of matrices: which one, and from where on.
     rows: FxHashMap<Local, (Operand, Operand)>,
     /// The number in each buffer that goes.
-    numbers: FxHashMap<Local, Operand>,
+    pub(super) numbers: FxHashMap<Local, Operand>,
     /// What numbers are that were loaded.
     known: FxHashMap<Local, Operand>,
     /// Where rows begin, as far as that is computed in this block or one around it.
@@ -42,6 +44,7 @@ pub(super) fn flatten(plan: Plan, function: &mut Function, block: &mut Block) {
         plan: &plan,
         locals: &mut function.locals,
         shapes: vec![],
+        sizes: Computed::default(),
         rows: FxHashMap::default(),
         numbers: FxHashMap::default(),
         known: FxHashMap::default(),
@@ -73,68 +76,18 @@ fn drop_unused(block: &mut Block, is_unused: &impl Fn(Local) -> bool) {
     block.stmts.iter_mut().for_each(|stmt| stmt.blocks_mut().for_each(|inner| drop_unused(inner, is_unused)));
 }
 
-/// Stores in the arms of a conditional what it gives to be stored: `x = if c { yield a } else { yield b }; store t[i] = x`.
-fn sink_stores(block: &mut Block, plan: &Plan) {
-    block.stmts.iter_mut().for_each(|stmt| stmt.blocks_mut().for_each(|inner| sink_stores(inner, plan)));
-    let counts = block.use_counts();
-    let mut i = 0;
-    while i < block.stmts.len() {
-        if let Some((at, j)) = to_sink(block, i, &counts, plan) {
-            let Stmt::Memory(Memory::Store(t, k, _)) = block.stmts.remove(at) else { panic!("it is a store") };
-            let Stmt::If(xs, _, then, other) = &mut block.stmts[i] else { panic!("it is a conditional") };
-            xs.remove(j);
-            for arm in [then, other] {
-                let a = arm.results.remove(j);
-                arm.stmts.push(Stmt::Memory(Memory::Store(t.clone(), k.clone(), a)));
-            }
-            let Stmt::If(_, _, then, other) = &mut block.stmts[i] else { panic!("it is a conditional") };
-            [then, other].into_iter().for_each(|arm| sink_stores(arm, plan));
-        } else {
-            i += 1;
-        }
-    }
-}
-
-/// Returns where a result of the i-th statement is stored, and which one it is.
-fn to_sink(block: &Block, i: usize, counts: &FxHashMap<Local, usize>, plan: &Plan) -> Option<(usize, usize)> {
-    let Stmt::If(xs, ..) = &block.stmts[i] else { return None };
-    if kept(&block.stmts[i]).is_some() {
-        return None;
-    }
-    for (at, stmt) in block.stmts.iter().enumerate().skip(i + 1) {
-        match stmt {
-            Stmt::Memory(Memory::Store(t, k, a)) => {
-                let is_matrix = t.local().is_some_and(|t| plan.matrices.contains_key(&t));
-                let j = a.local().and_then(|a| xs.iter().position(|x| *x == a && counts.get(x) == Some(&1)));
-                let sets = |a: &Operand| {
-                    a.local().is_some_and(|x| block.stmts[i..at].iter().any(|stmt| stmt.targets().contains(&x)))
-                };
-                if is_matrix
-                    && let Some(j) = j
-                    && !sets(t)
-                    && !sets(k)
-                {
-                    return Some((at, j));
-                }
-            }
-            Stmt::Let(..) => {}
-            _ => return None,
-        }
-    }
-    None
-}
-
 impl Flattener<'_> {
-    fn builder(&mut self) -> Builder<'_> {
+    pub(super) fn builder(&mut self) -> Builder<'_> {
         Builder { locals: self.locals }
     }
 
     /// Computes the sides, and copies parameters.
     fn begin(&mut self, out: &mut Vec<Stmt>) {
-        let mut made: Vec<(Size, Operand)> =
-            self.plan.before.iter().map(|(size, x)| (size.clone(), (*x).into())).collect();
+        for (size, x) in &self.plan.before {
+            self.sizes.note(size.clone(), (*x).into());
+        }
         for [rows, size] in &self.plan.shapes {
-            let [rows, size] = [rows, size].map(|size| self.compute(size, &mut made, out));
+            let [rows, size] = [rows, size].map(|size| self.compute(size, out));
             let count = self.builder().op(Op::Count, [rows.clone(), size.clone()], out);
             self.shapes.push(Shape { rows, size, count });
         }
@@ -156,33 +109,24 @@ impl Flattener<'_> {
             self.plan.numbers.iter().filter_map(|(x, n)| Some((*x, n.clone()?))).collect();
         numbers.sort_by_key(|(x, _)| *x);
         for (x, number) in numbers {
-            let number = self.compute(&number, &mut made, out);
+            let number = self.compute(&number, out);
             self.numbers.insert(x, number);
         }
         for (x, size) in &self.plan.computed {
-            let done = made.iter().find(|(other, _)| other == size);
-            self.known.extend(done.map(|(_, value)| (*x, value.clone())));
+            self.known.extend(self.sizes.known(size).map(|value| (*x, value.clone())));
         }
     }
 
-    fn compute(&mut self, size: &Size, made: &mut Vec<(Size, Operand)>, out: &mut Vec<Stmt>) -> Operand {
-        match size {
+    pub(super) fn compute(&mut self, size: &Size, out: &mut Vec<Stmt>) -> Operand {
+        let given = |size: &Size| match size {
             Size::Known(x) => (*x).into(),
-            Size::Number(n) => Operand::Integer(*n),
-            Size::OfRows(_) => panic!("it is known whether rows have one size"),
-            Size::Made(op, args) => {
-                if let Some((_, done)) = made.iter().find(|(other, _)| other == size) {
-                    return done.clone();
-                }
-                let args: Vec<Operand> = args.iter().map(|arg| self.compute(arg, made, out)).collect();
-                let value = self.builder().op(*op, args, out);
-                made.push((size.clone(), value.clone()));
-                value
-            }
-        }
+            size => panic!("{size:?} is not known at the start"),
+        };
+        let mut builder = Builder { locals: self.locals };
+        self.sizes.operand(size, &given, &mut |op, args| builder.op(op, args, out))
     }
 
-    fn ty(&self, x: Local) -> Ty {
+    pub(super) fn ty(&self, x: Local) -> Ty {
         self.locals[x.0 as usize].ty
     }
 
@@ -193,7 +137,7 @@ impl Flattener<'_> {
         }
     }
 
-    fn matrix(&self, a: &Operand) -> Option<usize> {
+    pub(super) fn matrix(&self, a: &Operand) -> Option<usize> {
         self.plan.matrices.get(&a.local()?).copied()
     }
 
@@ -201,12 +145,12 @@ impl Flattener<'_> {
         a.local().is_some_and(|x| self.plan.numbers.contains_key(&x))
     }
 
-    fn alloc(&self, buffer: Local, count: Operand) -> Stmt {
+    pub(super) fn alloc(&self, buffer: Local, count: Operand) -> Stmt {
         Stmt::Memory(Memory::Alloc { buffer, count, span: self.span })
     }
 
     /// Where row k begins.
-    fn place(&mut self, shape: usize, k: &Operand, out: &mut Vec<Stmt>) -> Operand {
+    pub(super) fn place(&mut self, shape: usize, k: &Operand, out: &mut Vec<Stmt>) -> Operand {
         if let Some((_, _, place)) = self.places.iter().find(|(s, other, _)| *s == shape && other.same(k)) {
             return place.clone();
         }
@@ -407,66 +351,6 @@ impl Flattener<'_> {
         }
     }
 
-    /// Returns what a loop does with all rows at once: it zeros or copies a matrix, or adds one to another.
-    fn for_all_rows(&mut self, looped: &For) -> Option<Stmt> {
-        let (Stmt::For(inner), before) = looped.body.stmts.split_last()? else { return None };
-        if !looped.carried.is_empty() || !inner.carried.is_empty() {
-            return None;
-        }
-        let is_row = |stmt: &Stmt| matches!(stmt, Stmt::Let(..) | Stmt::Memory(Memory::View(..) | Memory::Load(..)));
-        if !before.iter().all(is_row) {
-            return None;
-        }
-        let is_place = |a: &Operand| {
-            let sets = |stmt: &Stmt| matches!(stmt, Stmt::Let(x, Op::MulI, args) if a.local() == Some(*x) && args[0].local() == Some(looped.index));
-            before.iter().any(sets)
-        };
-        let (mut cells, mut loaded, mut done) = (FxHashSet::default(), None, None);
-        for stmt in &inner.body.stmts {
-            match stmt {
-                Stmt::Let(x, Op::AddI, args) if is_place(&args[0]) && args[1].local() == Some(inner.index) => {
-                    cells.insert(*x);
-                }
-                Stmt::Memory(Memory::Load(x, b, Operand::Local(i))) if cells.contains(i) && loaded.is_none() => {
-                    loaded = Some((*x, b));
-                }
-                Stmt::Memory(Memory::Store(b, Operand::Local(i), a)) if cells.contains(i) && done.is_none() => {
-                    done = Some((b, a, false));
-                }
-                Stmt::Memory(Memory::Add(b, Operand::Local(i), a)) if cells.contains(i) && done.is_none() => {
-                    done = Some((b, a, true));
-                }
-                _ => return None,
-            }
-        }
-        let (to, value, adds) = done?;
-        let shape = self.matrix(to)?;
-        let Shape { rows, size, count } = &self.shapes[shape];
-        let is_all = |looped: &For, n: &Operand| matches!(looped.from, Operand::Integer(0)) && looped.to.same(n);
-        if !is_all(looped, rows) || !is_all(inner, size) {
-            return None;
-        }
-        let (to, count) = (to.clone(), count.clone());
-        match loaded {
-            None if !adds && to.ty(self.locals).element()?.zero()?.same(value) => {
-                Some(Stmt::Memory(Memory::Zero(to, count)))
-            }
-            Some((x, from)) if value.local() == Some(x) && self.matrix(from) == Some(shape) => {
-                let from = from.clone();
-                Some(if adds { self.add_all(to, from, count) } else { Stmt::Memory(Memory::Move { to, from, count }) })
-            }
-            _ => None,
-        }
-    }
-
-    fn add_all(&mut self, to: Operand, from: Operand, count: Operand) -> Stmt {
-        let ty = from.ty(self.locals).element().expect("a matrix has elements");
-        let [i, x] = [Scalar::Integer.ty(), ty].map(|ty| self.builder().local(ty));
-        let load = Memory::Load(x, from, i.into());
-        let add = Memory::Add(to, i.into(), x.into());
-        Stmt::loop_over(i, [Operand::Integer(0), count], vec![Stmt::Memory(load), Stmt::Memory(add)])
-    }
-
     fn resolved(&self, a: &Operand) -> Operand {
         let mut a = a.clone();
         while let Some(value) = a.local().and_then(|x| self.known.get(&x)) {
@@ -583,64 +467,6 @@ impl Flattener<'_> {
         let (b, i) = self.element(to, &e.into(), &mut stmts);
         stmts.push(Stmt::Memory(Memory::Store(b, i, x.into())));
         out.push(Stmt::loop_over(e, [Operand::Integer(0), count], stmts));
-    }
-
-    /// Makes tables of the results that were tables.
-    fn end(&mut self, block: &mut Block) {
-        let mut done: FxHashMap<Local, Local> = FxHashMap::default();
-        for i in 0..block.results.len() {
-            let Some(x) = block.results[i].local() else { continue };
-            let table = match (self.matrix(&x.into()), self.plan.numbers.contains_key(&x), done.get(&x)) {
-                (_, _, Some(table)) => *table,
-                (Some(shape), ..) => {
-                    let matrix = self.copy_of_loaded(x, shape, block);
-                    self.table(matrix, shape, block)
-                }
-                (None, true, None) => self.table_of_number(x, block),
-                (None, false, None) => continue,
-            };
-            done.insert(x, table);
-            block.results[i] = table.into();
-        }
-    }
-
-    /// A state that is one of many may be another one later, where all are updates of one: its rows are copied.
-    fn copy_of_loaded(&mut self, x: Local, shape: usize, block: &mut Block) -> Local {
-        let loads = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(y, ..)) if *y == x);
-        if !block.stmts.iter().any(loads) {
-            return x;
-        }
-        let ty = self.ty(x);
-        let copy = self.builder().local(ty);
-        let count = self.shapes[shape].count.clone();
-        block.stmts.push(self.alloc(copy, count.clone()));
-        block.stmts.push(Stmt::Memory(Memory::Move { to: copy.into(), from: x.into(), count }));
-        copy
-    }
-
-    fn table(&mut self, matrix: Local, shape: usize, block: &mut Block) -> Local {
-        let ty = self.ty(matrix);
-        let table = self.builder().local(ty.buffer());
-        let rows = self.shapes[shape].rows.clone();
-        block.stmts.push(self.alloc(table, rows.clone()));
-        let [k, row] = [Scalar::Integer.ty(), ty].map(|ty| self.builder().local(ty));
-        let mut stmts = vec![];
-        let place = self.place(shape, &k.into(), &mut stmts);
-        stmts.push(Stmt::Memory(Memory::View(row, matrix.into(), place)));
-        stmts.push(Stmt::Memory(Memory::Store(table.into(), k.into(), row.into())));
-        block.stmts.push(Stmt::loop_over(k, [Operand::Integer(0), rows], stmts));
-        table
-    }
-
-    fn table_of_number(&mut self, x: Local, block: &mut Block) -> Local {
-        let table = self.builder().local(Scalar::Integer.ty().buffer());
-        let length = self.plan.lengths[&x].clone();
-        let length = self.compute(&length, &mut vec![], &mut block.stmts);
-        block.stmts.push(self.alloc(table, length.clone()));
-        let k = self.builder().local(Scalar::Integer.ty());
-        let store = Stmt::Memory(Memory::Store(table.into(), k.into(), self.numbers[&x].clone()));
-        block.stmts.push(Stmt::loop_over(k, [Operand::Integer(0), length], vec![store]));
-        table
     }
 }
 
