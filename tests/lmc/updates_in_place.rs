@@ -245,7 +245,7 @@ fn along(point: &[Value]) -> Vec<Value> {
 #[test]
 fn the_derivative_is_the_same_above_the_budget() {
     with_large_stack(|| {
-        for (name, n) in [("servers", 6_000), ("graph", 6_000)] {
+        for (name, n) in [("servers", 6_000), ("graph", 6_000), ("rows_walked", 6_000), ("rows_eliminated", 6_000)] {
             let [all, few] = [Checkpoint::None, Checkpoint::Auto].map(|checkpoint| {
                 let case = Case::of_file(&format!("few_elements/{name}"), checkpoint, Derivative::Rev);
                 let jit = case.jit(Jit::asking);
