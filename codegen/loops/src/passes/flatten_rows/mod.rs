@@ -28,7 +28,9 @@ pub(super) fn run(cx: &mut FunctionCx) {
         return;
     }
     cx.rewrite(|body, function| {
-        let Some(plan) = Plan::of(function, body) else { return };
+        let block = likely(body);
+        let before = if std::ptr::eq(block, body) { &[] } else { &body.stmts[..body.stmts.len() - 1] };
+        let Some(plan) = Plan::of(function, before, block) else { return };
         flatten(plan, function, likely_mut(body));
     });
 }

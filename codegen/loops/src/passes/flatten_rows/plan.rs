@@ -1,7 +1,6 @@
 //! Decides which tables become matrices.
 
 use super::keeps::{Keep, keeps};
-use super::likely;
 use crate::analyses::tables::{ClassId, Size, Start, Tables, vectors_of_rows};
 use crate::ir::{Block, Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -29,11 +28,9 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Returns what there is to do; None if that is nothing.
-    pub(super) fn of(function: &Function, body: &Block) -> Option<Plan> {
-        let block = likely(body);
-        let start = start(function, body);
-        let before = if std::ptr::eq(block, body) { &[] } else { &body.stmts[..body.stmts.len() - 1] };
+    /// Returns what there is to do in a block that comes after these statements; None if that is nothing.
+    pub(super) fn of(function: &Function, before: &[Stmt], block: &Block) -> Option<Plan> {
+        let start = start(function, before);
         let tables = Tables::of(function, before, block, &start);
         let is_table = |id: ClassId| {
             let ty = tables.class(id).members.first().map(|x| function.locals[x.0 as usize].ty);
@@ -84,11 +81,9 @@ fn is_natural(function: &Function, size: &Size) -> bool {
 }
 
 /// What is known where parameters are as they mostly are.
-fn start(function: &Function, body: &Block) -> Start {
+fn start(function: &Function, before: &[Stmt]) -> Start {
     let mut start = Start::of(function);
-    if !std::ptr::eq(likely(body), body) {
-        start.locals.extend(body.stmts[..body.stmts.len() - 1].iter().flat_map(Stmt::targets));
-    }
+    start.locals.extend(before.iter().flat_map(Stmt::targets));
     let known = |a: &Operand| match a {
         Operand::Integer(n) => Some(Size::Number(*n)),
         a => a.local().map(Size::Known),
