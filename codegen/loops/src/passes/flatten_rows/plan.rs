@@ -217,7 +217,7 @@ impl Uses<'_> {
         let is_scalars =
             |x: Local| self.function.locals[x.0 as usize].ty.element().is_some_and(|ty| ty.as_scalar().is_some());
         // What is in a table that is kept is copied with it, row by row.
-        let mut inside: Vec<ClassId> = keep.kept.iter().filter_map(|kept| self.class(&kept.from.into())).collect();
+        let mut inside: Vec<ClassId> = keep.kept.iter().filter_map(|kept| self.class(&kept.to.into())).collect();
         inside.retain(|id| !self.flat.contains_key(id) && !self.numbers.contains_key(id));
         let mut changed = false;
         while let Some(id) = inside.pop() {
@@ -228,13 +228,13 @@ impl Uses<'_> {
         if changed {
             return true;
         }
-        let concerns = keep.kept.iter().any(|kept| is_done(self, kept.from));
-        let suits =
-            keep.kept.iter().all(|kept| is_done(self, kept.from) || is_scalars(kept.from) && kept.count.is_some());
+        // What is kept may be a parameter, which is in no class.
+        let concerns = keep.kept.iter().any(|kept| is_done(self, kept.to));
+        let suits = keep.kept.iter().all(|kept| is_done(self, kept.to) || is_scalars(kept.to) && kept.count.is_some());
         if !concerns || suits {
             return false;
         }
-        let ids: Vec<Option<ClassId>> = keep.kept.iter().map(|kept| self.class(&kept.from.into())).collect();
+        let ids: Vec<Option<ClassId>> = keep.kept.iter().map(|kept| self.class(&kept.to.into())).collect();
         ids.into_iter().fold(false, |changed, id| self.drop(id) | changed)
     }
 

@@ -220,21 +220,20 @@ impl Flattener<'_> {
     }
 
     fn concerns(&self, keep: &Keep) -> bool {
-        keep.kept.iter().any(|kept| self.matrix(&kept.from.into()).is_some() || self.is_number(&kept.from.into()))
+        keep.kept.iter().any(|kept| self.matrix(&kept.to.into()).is_some() || self.is_number(&kept.to.into()))
     }
 
     fn keep(&mut self, keep: &Keep, out: &mut Vec<Stmt>) {
         let mut kept = vec![];
         for buffer in &keep.kept {
-            let from: Operand = buffer.from.into();
-            if self.is_number(&from) {
+            let to: Operand = buffer.to.into();
+            if self.is_number(&to) {
                 continue;
             }
-            let count = match self.matrix(&from) {
-                Some(shape) => self.shapes[shape].count.clone(),
-                None => buffer.count.clone().expect("it is known how many elements there are"),
-            };
-            kept.push((buffer.from, buffer.to, count));
+            let matrix = self.matrix(&to).map(|shape| self.shapes[shape].count.clone());
+            let copied = self.copied.get(&buffer.from).filter(|_| matrix.is_some());
+            let count = matrix.or(buffer.count.clone()).expect("it is known how many elements there are");
+            kept.push((copied.copied().unwrap_or(buffer.from), buffer.to, count));
         }
         let span = self.span;
         keep.emit(&kept, &mut Builder { locals: self.locals }, span, out);

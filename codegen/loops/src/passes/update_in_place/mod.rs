@@ -18,6 +18,7 @@
 //! order.
 
 mod apart;
+mod arms;
 mod delay;
 mod fillings;
 mod kept_reads;
@@ -160,6 +161,8 @@ impl Updater<'_> {
         let old = looped.carried[i].0;
         let kept = looped.body.results[i].local()?;
         let mut changed = apart::taken_out(&looped.body, kept, self.locals);
+        let body = changed.as_ref().unwrap_or(&looped.body);
+        changed = arms::joined(body, i, old, self.locals).or(changed);
         let body = changed.as_ref().unwrap_or(&looped.body);
         let (buffer, _) = step::new_state(&body.stmts, body.results[i].local()?)?;
         changed = delay::filled_later(body, [old, buffer], out).or(changed);
