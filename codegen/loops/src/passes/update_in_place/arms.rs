@@ -44,6 +44,10 @@ fn in_one_nest(block: &Block, state: Local, old: Local, locals: &mut Vec<LocalIn
     let mut choice = Choice { condition, old, made: &made, locals };
     choice.write_before(&mut arms, &mut stmts)?;
     let nest = choice.nest(&arms)?;
+    for arm in &mut arms {
+        let own = arm.made.as_ref().map(|other| (other.buffer, made.buffer));
+        arm.after.rename(&own.into_iter().collect());
+    }
     stmts.push(Stmt::Memory(Memory::Alloc { buffer: made.buffer, count: made.count.clone(), span: made.span }));
     if made.is_zeroed {
         stmts.push(Stmt::Memory(Memory::Zero(made.buffer.into(), made.count.clone())));
@@ -219,7 +223,8 @@ impl Choice<'_> {
         let innermost = nest.innermost(stmt);
         let at = innermost.stmts.iter().position(is_leaf)?;
         let is_own = matches!(&innermost.stmts[at], Stmt::Memory(Memory::Load(_, _, i) | Memory::Store(_, i, _)) if nest.is_place(i));
-        is_own.then(|| nest.indices.into_iter().zip(nest.sizes).collect())
+        // A new state that has nothing of the old one is not made in its place.
+        (is_own && stmt.mentions(self.old)).then(|| nest.indices.into_iter().zip(nest.sizes).collect())
     }
 
     /// The statement of the innermost loop at the iteration's own place: what loads the old element of a sum, and else
