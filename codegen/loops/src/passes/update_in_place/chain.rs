@@ -35,6 +35,8 @@ impl Updater<'_> {
         let mut step: Vec<Stmt> = uses.iter().rev().chain([&alloc]).map(|at| before.remove(*at)).collect();
         step.reverse();
         step.push(nest);
+        let ty = |x: Local| self.locals[x.0 as usize].ty;
+        made.retain(|(_, old)| ty(*old) == ty(new));
         made.into_iter().rev().find_map(|(_, old)| {
             let mut once = self.once(&step, old, new);
             let found = self.step(&once, 0, None)?;
