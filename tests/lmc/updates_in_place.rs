@@ -163,23 +163,27 @@ fn the_derivative_is_the_same_however_few_states_it_keeps() {
 
 /// Each step of these programs (`tests/cases/few_elements`) changes a few elements of a state, in a way of its own. `work`
 /// is what the function does more of for four times the size, at most.
-const FEW_ELEMENTS: [(&str, u64); 27] = [
+const FEW_ELEMENTS: [(&str, u64); 32] = [
     ("cleared", 4),
     ("columns", 16),
     ("edit_distance", 16),
+    ("either", 4),
     ("filtered", 4),
     ("filters", 4),
     ("first_row", 4),
     ("gauss_seidel", 4),
     ("gibbs", 4),
     ("graph", 4),
+    ("guarded", 4),
     ("histogram", 4),
     ("kalman", 4),
     ("momentum", 4),
     ("moved", 4),
     ("orbit", 4),
+    ("pairs", 4),
     ("points", 4),
     ("prefix_sums", 4),
+    ("queue", 4),
     ("relaxed", 4),
     ("rows_eliminated", 4),
     ("rows_factor", 64),
@@ -187,6 +191,7 @@ const FEW_ELEMENTS: [(&str, u64); 27] = [
     ("running_sums", 4),
     ("servers", 4),
     ("smoothed", 4),
+    ("sorted", 4),
     ("squares", 4),
     ("string", 4),
     ("thomas", 4),

@@ -22,7 +22,7 @@ use super::rewrite::{sink_loads, sink_store};
 use super::skeleton::{always_stores, are_set_before, change_stores, inputs, skeleton};
 use super::step::{Change, Step, new_state, own_loads};
 use super::threading::{Leaf, Threading};
-use super::{First, Updater, tables};
+use super::{First, Updater, arms, tables};
 use crate::analyses::nests::Nest;
 use crate::analyses::scopes::released;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, MOST_ELEMENTS, Memory, Op, Operand, Scalar, Stmt};
@@ -54,9 +54,8 @@ impl Updater<'_> {
     ) {
         for i in (0..looped.carried.len()).rev() {
             let mut log = self.find_log(looped, i, out, rest, results);
-            let state = looped.body.results[i].local().filter(|_| log.is_none());
-            if let Some((buffer, _)) = state.and_then(|x| new_state(&looped.body.stmts, x))
-                && let Some(body) = filled_later(&looped.body, [looped.carried[i].0, buffer], out)
+            if log.is_none()
+                && let Some(body) = self.in_form_of_log(looped, i, out)
             {
                 let before = std::mem::replace(&mut looped.body, body);
                 log = self.find_log(looped, i, out, rest, results);
@@ -71,6 +70,16 @@ impl Updater<'_> {
                 self.write_log(log, looped, out, rest, is_final_used);
             }
         }
+    }
+
+    /// Returns the body of a loop, changed so that the states of the i-th carried buffer may be logged; none if there is
+    /// nothing to change.
+    fn in_form_of_log(&mut self, looped: &For, i: usize, out: &[Stmt]) -> Option<Block> {
+        let old = looped.carried[i].0;
+        let joined = arms::joined(&looped.body, i, old, self.locals);
+        let body = joined.as_ref().unwrap_or(&looped.body);
+        let (buffer, _) = new_state(&body.stmts, body.results[i].local()?)?;
+        filled_later(body, [old, buffer], out).or(joined)
     }
 
     fn find_log(

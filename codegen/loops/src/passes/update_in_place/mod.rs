@@ -18,6 +18,8 @@
 //! order.
 
 mod apart;
+mod arms;
+mod chain;
 mod delay;
 mod fillings;
 mod kept_reads;
@@ -57,7 +59,9 @@ pub(super) fn run(cx: &mut FunctionCx) {
         let fillings = fillings::fillings(body, &function.locals);
         let locals = &mut function.locals;
         let filled = FxHashSet::default();
-        Updater { locals, params, fillings, filled, extents, ranges, may_reorder, takes }.update_in_block(body);
+        let is_recorded = false;
+        Updater { locals, params, fillings, filled, is_recorded, extents, ranges, may_reorder, takes }
+            .update_in_block(body);
     });
 }
 
@@ -68,6 +72,8 @@ struct Updater<'a> {
     fillings: FxHashMap<Local, For>,
     /// The buffers that such a loop has filled before this place, in this block or one around it.
     filled: FxHashSet<Local>,
+    /// Whether a loop around this place puts buffers into a table.
+    is_recorded: bool,
     extents: Extents,
     ranges: Ranges,
     may_reorder: bool,
@@ -90,11 +96,24 @@ impl Updater<'_> {
         let mut filled_here = Vec::new();
         while let Some(mut stmt) = rest.pop_front() {
             self.ranges.know(self.locals);
+            let was_recorded = self.is_recorded;
+            self.is_recorded |= matches!(&stmt, Stmt::For(looped) if self.records(looped));
             for i in 0..stmt.blocks().count() {
                 let mark = self.ranges.mark();
                 self.ranges.enter(&stmt, i);
                 self.update_in_block(stmt.block_mut(i));
                 self.ranges.back_to(mark);
+            }
+            self.is_recorded = was_recorded;
+            let is_used_later = |x: Local| {
+                rest.iter().any(|stmt| stmt.mentions(x)) || block.results.iter().any(|a| a.local() == Some(x))
+            };
+            if let Stmt::For(nest) = &stmt
+                && let Some(stmts) = self.update_again(nest, &mut out, &is_used_later)
+            {
+                stmts.iter().for_each(|stmt| self.ranges.learn_from(stmt));
+                out.extend(stmts);
+                continue;
             }
             let mut after = vec![];
             if let Stmt::For(looped) = &mut stmt {
@@ -120,6 +139,14 @@ impl Updater<'_> {
             self.filled.remove(&b);
         }
         block.stmts = out;
+    }
+
+    /// Returns whether a loop puts buffers into a table.
+    fn records(&self, looped: &For) -> bool {
+        looped.body.stmts.iter().any(|stmt| match stmt {
+            Stmt::Memory(Memory::Store(_, _, a)) => a.local().is_some_and(|x| self.is_buffer(x)),
+            _ => false,
+        })
     }
 
     /// Updates what a loop carries in place. Returns the statements that come after the loop.
@@ -160,6 +187,8 @@ impl Updater<'_> {
         let old = looped.carried[i].0;
         let kept = looped.body.results[i].local()?;
         let mut changed = apart::taken_out(&looped.body, kept, self.locals);
+        let body = changed.as_ref().unwrap_or(&looped.body);
+        changed = arms::joined(body, i, old, self.locals).or(changed);
         let body = changed.as_ref().unwrap_or(&looped.body);
         let (buffer, _) = step::new_state(&body.stmts, body.results[i].local()?)?;
         changed = delay::filled_later(body, [old, buffer], out).or(changed);

@@ -29,15 +29,38 @@ pub(super) fn sink_store(block: &mut Block, buffer: Local, old: Local, own: &FxH
     if !is_place_known || is_used_again || reads_between {
         return;
     }
-    let Stmt::If(xs, _, then, other) = &mut block.stmts[choice] else { return };
+    let Stmt::If(xs, _, then, other) = &block.stmts[choice] else { return };
     let Some(i) = xs.iter().position(|x| *x == value) else { return };
+    // What was chosen before, for one arm only, is chosen there.
+    let earlier = [then, other].map(|arm| arm.results[i].local().and_then(|x| choice_before(block, choice, x)));
+    let mut earlier = earlier.map(|set| set.map(|set| (set, block.stmts[set].clone())));
+    let mut gone: Vec<usize> = earlier.iter().flatten().map(|(set, _)| *set).collect();
+    gone.sort_unstable();
+    gone.iter().rev().for_each(|set| drop(block.stmts.remove(*set)));
+    let [choice, at] = [choice, at].map(|at| at - gone.len());
+    let Stmt::If(xs, _, then, other) = &mut block.stmts[choice] else { return };
     xs.remove(i);
-    for arm in [then, other] {
+    for (arm, earlier) in [then, other].into_iter().zip(&mut earlier) {
         let value = arm.results.remove(i);
+        arm.stmts.extend(earlier.take().map(|(_, stmt)| stmt));
         arm.stmts.push(Stmt::Memory(Memory::Store(Operand::Local(buffer), place.clone(), value)));
         sink_store(arm, buffer, old, own);
     }
     block.stmts.remove(at);
+}
+
+/// Returns the conditional before a place that sets a local which is used only there, if all that it does is to load and
+/// to compute.
+fn choice_before(block: &Block, at: usize, x: Local) -> Option<usize> {
+    let set = block.stmts[..at].iter().position(|stmt| stmt.targets().contains(&x))?;
+    let Stmt::If(xs, ..) = &block.stmts[set] else { return None };
+    let used = Block { stmts: block.stmts[set + 1..].to_vec(), results: block.results.clone() };
+    (xs.len() == 1 && used.use_counts().get(&x) == Some(&1) && is_computed(&block.stmts[set])).then_some(set)
+}
+
+fn is_computed(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Let(..) | Stmt::Memory(Memory::Load(..)) | Stmt::If(..))
+        && stmt.blocks().flat_map(|block| &block.stmts).all(is_computed)
 }
 
 /// Moves loads of an iteration's own element of the old state into the arms that use them.
