@@ -12,21 +12,15 @@
 //! Both arms may make new states, by nests of the same sizes; and arms may be such conditionals themselves. An arm that
 //! gives the old state would copy it, so this is of use only where the state is then updated in place.
 
-use super::step::new_state;
+use super::delay::{filled_later, may_stop};
 use crate::analyses::nests::Nest;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Returns the body of a loop that makes its i-th state, of the old one, by one nest; none if no conditional makes it, or
-/// it cannot be brought to this form.
-pub(super) fn joined(body: &Block, i: usize, old: Local, locals: &mut Vec<LocalInfo>) -> Option<Block> {
-    let (state, _) = new_state(&body.stmts, body.results[i].local()?)?;
-    in_one_nest(body, state, old, locals)
-}
-
-/// The same for what a conditional of a block sets.
-fn in_one_nest(block: &Block, state: Local, old: Local, locals: &mut Vec<LocalInfo>) -> Option<Block> {
+/// Returns a block that makes a state, of the old one, by one nest; none if no conditional of it makes it, or it cannot be
+/// brought to this form.
+pub(super) fn in_one_nest(block: &Block, state: Local, old: Local, locals: &mut Vec<LocalInfo>) -> Option<Block> {
     let at = block.stmts.iter().position(|stmt| stmt.targets().contains(&state))?;
     let Stmt::If(xs, condition, then, other) = &block.stmts[at] else { return None };
     let given = xs.iter().position(|x| *x == state)?;
@@ -89,13 +83,22 @@ impl Arm {
         let mut after = block.clone();
         let buffer = after.results.remove(given).local()?;
         if buffer == old {
-            return Some(Arm { before: vec![], made: None, after });
+            let mut arm = Arm { before: vec![], made: None, after };
+            // What reads the old state comes before it changes, if it gives numbers.
+            let mut given = arm.after.results.iter().filter(|a| sets(&block.stmts, a)).filter_map(Operand::local);
+            if given.all(|x| zero_of(&locals[x.0 as usize]).is_some()) {
+                arm.before = std::mem::take(&mut arm.after.stmts);
+            }
+            return Some(arm);
         }
         let is_alloc = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer);
         let Some(alloc) = block.stmts.iter().position(is_alloc) else {
             return Arm::of(&in_one_nest(block, buffer, old, locals)?, given, old, locals);
         };
         let Stmt::Memory(Memory::Alloc { count, span, .. }) = &block.stmts[alloc] else { return None };
+        if let Some(later) = filled_later(block, [old, buffer], &[]) {
+            return Arm::of(&later, given, old, locals);
+        }
         let is_zero = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Zero(_, n)) if n.same(count));
         let uses: Vec<usize> = (alloc + 1..block.stmts.len()).filter(|at| block.stmts[*at].mentions(buffer)).collect();
         let is_zeroed = is_zero(&block.stmts[*uses.first()?]);
@@ -105,19 +108,43 @@ impl Arm {
         let before = (0..at).filter(is_of_before).map(|i| block.stmts[i].clone()).collect();
         let made = Made { buffer, count: count.clone(), span: *span, is_zeroed, nest: (**nest).clone() };
         after.stmts.drain(..=at);
-        Some(Arm { before, made: Some(made), after })
+        let mut arm = Arm { before, made: Some(made), after };
+        arm.fill_others_later(old);
+        Some(arm)
+    }
+
+    /// Fills other new states behind the nest, so that they are made by the arm, each by a nest of its own.
+    fn fill_others_later(&mut self, old: Local) {
+        let others: Vec<Local> = self.after.results.iter().filter_map(Operand::local).collect();
+        for other in others {
+            let is_alloc = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == other);
+            if !self.before.iter().any(is_alloc) {
+                continue;
+            }
+            let fills = |stmt: &Stmt| is_alloc(stmt) || stmt.mentions(other);
+            let (mut moved, stays): (Vec<Stmt>, Vec<Stmt>) = self.before.iter().cloned().partition(fills);
+            let nest = self.made.iter().map(|made| Stmt::For(Box::new(made.nest.clone())));
+            let needed: FxHashSet<Local> = stays.iter().cloned().chain(nest).flat_map(|stmt| uses(&stmt)).collect();
+            let is_fill = |stmt: &Stmt| {
+                let fills = matches!(stmt, Stmt::For(_) | Stmt::Memory(Memory::Alloc { .. } | Memory::Zero(..)));
+                fills && !may_stop(stmt) && !stmt.mentions(old) && !stmt.targets().iter().any(|x| needed.contains(x))
+            };
+            if moved.iter().all(is_fill) {
+                self.before = stays;
+                moved.append(&mut self.after.stmts);
+                self.after.stmts = moved;
+            }
+        }
     }
 
     fn sets(&self, a: &Operand) -> bool {
-        a.local().is_some_and(|x| self.before.iter().any(|stmt| stmt.targets().contains(&x)))
+        sets(&self.before, a)
     }
 
     /// What is set before the nest, and used in it or behind it.
     fn passed_on(&self) -> Vec<Local> {
         let mut used = self.after.uses();
-        if let Some(made) = &self.made {
-            used.extend(Block { stmts: vec![Stmt::For(Box::new(made.nest.clone()))], results: vec![] }.uses());
-        }
+        used.extend(self.made.iter().flat_map(|made| uses(&Stmt::For(Box::new(made.nest.clone())))));
         used.sort();
         used.dedup();
         used.retain(|x| self.sets(&(*x).into()));
@@ -168,9 +195,7 @@ impl Choice<'_> {
             let mut names = FxHashMap::default();
             for x in arm.passed_on() {
                 let info = self.locals[x.0 as usize].clone();
-                let is_condition = info.ty == Scalar::Bool.ty();
-                let zero =
-                    if is_condition { Operand::Bool(false) } else { info.ty.zero().filter(|_| !info.is_size)? };
+                let zero = zero_of(&info)?;
                 let passed = Builder { locals: self.locals }.with(info);
                 names.insert(x, passed);
                 xs.push(passed);
@@ -351,6 +376,20 @@ struct Own {
     place: Operand,
     /// The old element of a sum; else the new one.
     value: Operand,
+}
+
+fn sets(stmts: &[Stmt], a: &Operand) -> bool {
+    a.local().is_some_and(|x| stmts.iter().any(|stmt| stmt.targets().contains(&x)))
+}
+
+fn uses(stmt: &Stmt) -> Vec<Local> {
+    Block { stmts: vec![stmt.clone()], results: vec![] }.uses()
+}
+
+/// Returns what stands for a number where it is not computed; none for sizes, which analyses rely on.
+fn zero_of(info: &LocalInfo) -> Option<Operand> {
+    let is_condition = info.ty == Scalar::Bool.ty();
+    if is_condition { Some(Operand::Bool(false)) } else { info.ty.zero().filter(|_| !info.is_size) }
 }
 
 /// Returns whether a statement can run without being asked for.

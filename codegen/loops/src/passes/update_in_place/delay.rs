@@ -57,7 +57,8 @@ fn only_writes(stmt: &Stmt, is_allowed: &dyn Fn(Local) -> bool) -> bool {
     own && stmt.blocks().flat_map(|block| &block.stmts).all(|inner| only_writes(inner, is_allowed))
 }
 
-fn may_stop(stmt: &Stmt) -> bool {
+/// Returns whether a statement may end the call.
+pub(super) fn may_stop(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Check { .. } | Stmt::Call(..) | Stmt::External { .. } | Stmt::Write(..))
         || stmt.blocks().flat_map(|block| &block.stmts).any(may_stop)
 }

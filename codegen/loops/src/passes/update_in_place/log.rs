@@ -76,7 +76,8 @@ impl Updater<'_> {
     /// nothing to change.
     fn in_form_of_log(&mut self, looped: &For, i: usize, out: &[Stmt]) -> Option<Block> {
         let old = looped.carried[i].0;
-        let joined = arms::joined(&looped.body, i, old, self.locals);
+        let (state, _) = new_state(&looped.body.stmts, looped.body.results[i].local()?)?;
+        let joined = arms::in_one_nest(&looped.body, state, old, self.locals);
         let body = joined.as_ref().unwrap_or(&looped.body);
         let (buffer, _) = new_state(&body.stmts, body.results[i].local()?)?;
         filled_later(body, [old, buffer], out).or(joined)

@@ -188,7 +188,8 @@ impl Updater<'_> {
         let kept = looped.body.results[i].local()?;
         let mut changed = apart::taken_out(&looped.body, kept, self.locals);
         let body = changed.as_ref().unwrap_or(&looped.body);
-        changed = arms::joined(body, i, old, self.locals).or(changed);
+        let (state, _) = step::new_state(&body.stmts, body.results[i].local()?)?;
+        changed = arms::in_one_nest(body, state, old, self.locals).or(changed);
         let body = changed.as_ref().unwrap_or(&looped.body);
         let (buffer, _) = step::new_state(&body.stmts, body.results[i].local()?)?;
         changed = delay::filled_later(body, [old, buffer], out).or(changed);
