@@ -111,6 +111,7 @@ impl Updater<'_> {
             if let Stmt::For(nest) = &stmt
                 && let Some(stmts) = self.update_again(nest, &mut out, &is_used_later)
             {
+                self.ranges.know(self.locals);
                 stmts.iter().for_each(|stmt| self.ranges.learn_from(stmt));
                 out.extend(stmts);
                 continue;
