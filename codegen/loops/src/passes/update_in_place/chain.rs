@@ -5,11 +5,13 @@
 //!   =  N = alloc n; .. ; for x { if c { store N[x] = e } }
 //! ```
 //!
-//! It is a step of a loop that runs once, and so it is for sums. What a loop puts into a table of states is left alone: two
-//! nests that fill it become one (`fusion`), of which there is a log.
+//! It is a step of a loop that runs once, and so it is for sums. A nest that changes all elements is left to other passes.
+//! What a loop puts into a table of states is left alone: two nests that fill it become one (`fusion`), of which there is a
+//! log.
 
 use super::others::Way;
-use super::step::Change;
+use super::skeleton::{always_stores, skeleton};
+use super::step::{Change, passing};
 use super::{First, Updater};
 use crate::ir::{Block, Builder, For, Local, Memory, Operand, Scalar, Stmt};
 use rustc_hash::FxHashMap;
@@ -43,12 +45,19 @@ impl Updater<'_> {
         made.into_iter().rev().find_map(|(_, old)| {
             let mut once = self.once(&step, old, new);
             let found = self.step(&once, 0, None)?;
-            let ways = match &found.change {
-                Change::Stores { ways, .. } | Change::Sums { ways, .. } => ways,
+            let (ways, is_part) = match &found.change {
+                Change::Stores { at, nest, ways } => {
+                    let skeleton = skeleton(&once, 0, *at, nest, &found)?;
+                    (ways, !always_stores(&skeleton, found.buffer))
+                }
+                Change::Sums { at, nest, ways, loaded, .. } => {
+                    let innermost = nest.innermost(&once.body.stmts[*at]);
+                    (ways, passing(innermost, found.buffer, *loaded, nest) == Some(true))
+                }
                 Change::Copy { .. } => return None,
             };
             let first = self.first(&old.into(), &found.count, &once, &before, is_used_later);
-            if ways.contains(&Way::Whole) || !matches!(first, Some(First::Own(_))) {
+            if !is_part || ways.contains(&Way::Whole) || !matches!(first, Some(First::Own(_))) {
                 return None;
             }
             self.update_state(&mut once, 0, &mut before, is_used_later, &mut vec![])?;
